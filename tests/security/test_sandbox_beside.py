@@ -11,8 +11,8 @@ import pytest
 from support.verdict_kit import labels, run
 
 from markbook.sandbox import Sandbox
-from markbook.sandbox.guest.examination.expressions import evaluate_lossy, is_computed
-from markbook.sandbox.guest.examination.in_process_tests import Right, canaries, prove_passes
+from markbook.sandbox.guest.examination.expressions import evaluate_literal, is_computed
+from markbook.sandbox.guest.examination.in_process_tests import Right, canaries, prove_passes, try_mutations
 from markbook.sandbox.guest.examination.mutated_expectations import ExpectationFinder
 from markbook.sandbox.guest.examination.mutated_values import draw_from
 from markbook.sandbox.guest.examination.mutation_canary import Canary
@@ -603,10 +603,20 @@ def test_an_expectation_is_surely_another_only_where_nothing_of_it_is_lost(expec
         (Counter(b=2), "Counter({'a': 0, 'b': 2})"),
         (deque([2, 3]), "deque([1, 2, 3], maxlen=2)"),
         (deque([2, 3]), "collections.deque([1, 2, 3], maxlen=2)"),
+        (1, "10 % 3"),
+        (1, "2 ** 0"),
+        (3, "7 // 2"),
+        (True, "(3 > 2)"),
+        (True, "('a' in 'abc')"),
+        ([1, 2], "[10 % 3, 2]"),
+        (12, "pytest.approx(10, rel=0.2)"),
+        (12.5, "pytest.approx(10, 0.3)"),
+        (7.5, "pytest.approx(3, abs=5)"),
+        ([0.5, 9], "pytest.approx([1, 10], abs=1.5)"),
     ],
 )
 def test_what_is_expected_instead_is_something_else_by_value_and_not_by_its_text_alone(answer, expected):
-    imports = "import collections\nfrom collections import Counter, deque\n"
+    imports = "import collections, pytest\nfrom collections import Counter, deque\n"
     canary = Canary({"program": f"{imports}assert f(1) == {expected}\n"}, {"f"})
     place = canary.shown.index(False)
 
@@ -617,10 +627,14 @@ def test_what_is_expected_instead_is_something_else_by_value_and_not_by_its_text
 
 
 @pytest.mark.parametrize(
-    "text", ["exit(int(2.2))", "print(2.2)", "[int(2.2) for _ in range(10**9)]", "int('9' * 10**9)", "open('x', 'w')"]
-)
+    "text",
+    [
+        "exit(int(2.2))", "print(2.2)", "[int(2.2) for _ in range(10**9)]", "int('9' * 10**9)", "open('x', 'w')", "9 ** 9 ** 9",
+        "[0] * 10 ** 12", "f'{3:999999999}'", "1 << 10 ** 12",
+    ],
+)  # fmt: skip
 def test_only_a_literal_of_reviewed_classes_is_evaluated_outside_of_its_test(text, capsys):
-    assert evaluate_lossy(ast.parse(text, mode="eval").body) == ()
+    assert evaluate_literal(ast.parse(text, mode="eval").body) == ()
     assert capsys.readouterr().out == ""
 
 
@@ -642,6 +656,47 @@ def test_a_right_answer_is_never_flagged_for_an_expectation_that_kept_its_meanin
         ((passed, label),) = labels(box, code, test, canonical=code if known else "", kind="program")
         assert passed
         assert label == "in_process" if known else label in ("in_process", "unchecked")
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize(
+    ("answer", "test"),
+    [
+        (1, "assert f(1) == 10 % 3"),
+        (1, "assert f(1) == 2 ** 0"),
+        (True, "assert f(1) == (3 > 2)"),
+        (12.5, "import pytest\nassert f(1) == pytest.approx(10, rel=0.3)"),
+        (7.5, "import pytest\nassert f(1) == pytest.approx(3, abs=5)"),
+        (7.5, "import pytest\nassert f(1) == pytest.approx(3, 0.01, 5)"),
+        (2.0001, "import numpy as np\nassert np.allclose(f(1), 2, atol=3)"),
+        (2.0001, "import numpy as np\nassert np.allclose(f(1), 2, 3)"),
+        (3.14, "import unittest\nunittest.TestCase().assertAlmostEqual(f(1), 3, delta=1)"),
+        (9, "assert abs(f(1) - 9) < 2"),
+        (5, "assert sum(f(i) == 5 for i in range(3)) >= 1"),
+        (2, "assert f(1) > 0"),
+        (0.4, "assert f(1) < 1.5"),
+        ("ab1", "import re\nassert re.fullmatch('[a-z]+1', f(1))"),
+        (5, "import re\nassert re.match('^[0-9]', str(f(1)))"),
+        ("a1", "import unittest\nunittest.TestCase().assertRegex(f(1), '[a-z][0-9]')"),
+        ("b", "import re\nP = 'a|[b-d]'\nassert re.search(P, f(1))"),
+        (5, "import unittest\nunittest.TestCase().assertNotEqual(f(1), 7)"),
+        (5, "import unittest\nunittest.TestCase().assertNotIn(f(1), [7, 8])"),
+        ("a", "e = {1: 'a', 2: 'b'}\nassert f(1) == e.get(1, 'c')"),
+    ],
+)
+def test_a_right_answer_is_labelled_alike_whatever_is_drawn(answer, test, known):
+    task = CompiledTests(json.dumps({"object": "program", "name": "f", "tests": [{"program": test}]}))
+
+    def run_here(compiled, _):
+        done = {}
+        result = mark(compiled[0], {"f": lambda _: answer, "__name__": "solution"}, done)
+        return {"tests": [result], "error": None, "done": {0: sorted(map(list, done.items()))}}
+
+    def label():
+        useful = try_mutations(task, run_here, {0}, {0}, 9.0) if known else [None]
+        return prove_passes(task, run_here, {0}, Right(useful))["tests"][0].get("v", "in_process")
+
+    assert {label() for _ in range(20)} in ({"in_process"}, {"unchecked"})
 
 
 HOUR = "class Hour:\n    def __init__(self, n): self.n = n % 12\n    def __add__(self, o): return Hour(self.n + o.n)\n"

@@ -126,3 +126,28 @@ def test_objects_of_a_tested_class_are_compared_with_such_objects(box, code, wan
             assert not known or found == [(True, "separated")] * 2
         else:
             assert (True, "separated") not in found
+
+
+NEAR = {
+    "third": "o.b % 3 == 0",
+    "odd": "o.b % 2 == 1",
+    "below": "o.b < 15",
+    "above": "o.b > 5",
+    "about": "abs(o.b - 8) < 4",
+    "length": "len(o.b) == 3",
+    "begin": "o.b[0] == 'x'",
+}
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("takes", NEAR)
+def test_who_takes_a_part_of_all_values_for_the_same_is_found_in_every_run(box, takes, known):
+    code = "class Point:\n    def __init__(s, a=0, b=0): s.a, s.b = a, b\n    def __eq__(s, o): return s.a == o.a and {}\ndef f(n): return Point(n)\n"
+
+    for number in range(4):
+        is_text = takes in ("length", "begin")
+        reference = CANONICAL.replace("n * n", "'xyz'" if is_text else "n * n") + f"#{number}\n" if known else ""
+        test = Test(program=f"assert f(3) == Point(3, {'xyz' if is_text else 9!r})\n")
+        ((passed, label),) = labels(box, code.format(NEAR[takes]), test, canonical=reference, kind="program")
+        assert label in ("flagged", "unchecked")
+        assert not passed or label == "unchecked"

@@ -1,9 +1,11 @@
 """Honest programs get in the sandbox the verdicts that Python itself gives them, and their wrong siblings theirs."""
 
+from functools import partial
 from importlib.util import find_spec
 
 import pytest
 from support import honest_kit
+from support.parts import Parts
 
 from markbook.sandbox import Sandbox
 from markbook.types import Isolation
@@ -40,20 +42,18 @@ def plain():
 
 @pytest.fixture(scope="module")
 def marked(request):
-    """Return a function from a level and a case to the sandbox's verdicts; all cases of this session run at once."""
-    found = {}
-
-    def verdicts(level, case):
-        if level not in found:
-            wanted = {
+    """Return the sandbox's verdicts of all cases of this session, by level and case."""
+    return {
+        level: Parts(
+            {
                 item.callspec.params["case"]
                 for item in request.session.items
-                if item.fspath == request.fspath and item.originalname == TESTS[level] and not missing(item)
-            }
-            found[level] = run(level, sorted(wanted))
-        return found[level][case]
-
-    return verdicts
+                if item.fspath == request.fspath and item.originalname == name and not missing(item)
+            },
+            partial(run, level),
+        )
+        for level, name in TESTS.items()
+    }
 
 
 def missing(item):
@@ -101,14 +101,14 @@ def needed(case):
 def test_verdicts_are_those_of_a_plain_run(case, plain, marked):
     needed(case)
 
-    holds(case, plain, marked(Isolation.A, case))
+    holds(case, plain, marked[Isolation.A][case])
 
 
 @pytest.mark.parametrize("case", list(cases(Isolation.B)))
 def test_verdicts_are_those_of_a_plain_run_at_level_b(case, plain, marked):
     needed(case)
 
-    holds(case, plain, marked(Isolation.B, case))
+    holds(case, plain, marked[Isolation.B][case])
 
 
 TESTS = {

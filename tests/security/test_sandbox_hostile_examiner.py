@@ -3,9 +3,15 @@
 Tests run in the examiner, so a benchmark whose test program is hostile stands for a solution that has broken out.
 """
 
+import os
+import signal
+import socket
+
 import pytest
 
 from markbook.sandbox import Job, Sandbox
+from markbook.sandbox.guest import wire
+from markbook.sandbox.guest.examination.examiner import Examiner
 from markbook.types import Isolation, Limits, Sample, Test
 
 LEVELS = [Isolation.A, Isolation.B]
@@ -190,3 +196,40 @@ def test_a_hostile_examiner_has_its_own_answers_in_its_hands_and_no_test_of_anot
 
     assert forged["hostile wrong m"].passed == 1  # so the attacks do run there
     assert [read[f"hostile {name} {model}"].passed for name in ANSWERS for model in "mn"] == [1, 1, 0, 0]
+
+
+@pytest.mark.filterwarnings(
+    "ignore:.*asyncio:DeprecationWarning"
+)  # the examiner knows Python's own functions by their names
+def test_an_examiner_that_is_to_be_replaced_begins_no_job_that_waits_for_it_already(monkeypatch):
+    host, control = socket.socketpair()
+    prompt = "import keyword\ndef words():\n    return keyword.kwlist\ndef f():\n"  # a test could reach what lasts
+    task = wire.encode({"object": "text", "name": "f", "prompt": prompt, "tests": [{"pattern": "return"}]})
+    job = {
+        "code": "def f(): return 1\n",
+        "limits": [9.0, 9.0, 9.0, 1 << 31, 1 << 26, 64, 1 << 22],
+        "plan": {"tests": [None]},
+    }
+    for number in range(2):
+        wire.write(host, {"id": str(number), "task": task, **job})
+
+    host.shutdown(socket.SHUT_WR)
+
+    def leave(status):
+        raise SystemExit(status)
+
+    monkeypatch.setattr(os, "_exit", leave)
+    handler = signal.getsignal(signal.SIGPROF)
+    try:
+        with pytest.raises(SystemExit):
+            Examiner(control, None, memoryview(bytearray(wire.CHUNK))).serve()
+    finally:
+        signal.signal(signal.SIGPROF, handler)
+    with host, control:
+        control.shutdown(socket.SHUT_WR)
+        answers = wire.Stream(host, memoryview(bytearray(wire.CHUNK)))
+        first, second = answers.next(), answers.next()
+
+    assert first["id"] == "0"
+    assert first["spent"]
+    assert second is None

@@ -1,9 +1,10 @@
 """A solution that changes what a test lent it: by shapes of tests, and by changes that look like those of the right answer.
 
-All attempts run in one sandbox, one after the other, before the first case is looked at.
+All attempts run one after the other, each part of them in one sandbox, before the first case of it is looked at.
 """
 
 import pytest
+from support.parts import Parts
 
 from markbook.sandbox import Job, Sandbox
 from markbook.types import Limits, Sample, Test
@@ -1863,9 +1864,14 @@ def results(request):
         for item in request.session.items
         if item.path == request.node.path
     }
-    jobs = [attempt(name, known=known) for name, known in sorted(names)]
-    with Sandbox(workers=1, isolation="weak", dedupe=False) as box:
-        return {job.key: outcome.tests[0] for job, outcome in box.run(jobs)}
+
+    def run(part):
+        jobs = [attempt(name, known=known) for name, known in part]
+        with Sandbox(workers=1, isolation="weak", dedupe=False) as box:
+            by_key = {job.key: outcome.tests[0] for job, outcome in box.run(jobs)}
+        return {case: by_key[job.key] for case, job in zip(part, jobs, strict=True)}
+
+    return Parts(names, run)
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["with a reference", "alone"])
@@ -1874,6 +1880,6 @@ def test_a_change_that_is_not_the_right_answers_is_not_separated(results, name, 
     if "numpy" in ATTACKS[name][0]:
         pytest.importorskip("numpy")
 
-    result = results[f"{name} {known}"]
+    result = results[name, known]
 
     assert not (result.passed and result.verdict == "separated"), result

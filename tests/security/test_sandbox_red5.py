@@ -1,9 +1,10 @@
 """What a third red team found: reading that runs the test's code, changes in another test or step, what an error tells.
 
-None is to pass as `separated`. All attempts run in one sandbox, one after the other, before the first case is looked at.
+None is to pass as `separated`. All attempts run one after the other, each part of them in one sandbox, before the first case of it is looked at.
 """
 
 import pytest
+from support.parts import Parts
 
 from markbook.sandbox import Job, Sandbox
 from markbook.types import Limits, Sample, Test
@@ -351,9 +352,14 @@ def results(request):
         for item in request.session.items
         if item.path == request.node.path and "known" in getattr(item, "callspec", item).params
     }
-    jobs = [attempt(name, PROGRAMS[name][2], known=known) for name, known in sorted(chosen)]
-    with Sandbox(workers=1, isolation="weak", dedupe=False) as box:
-        return {job.key: outcome.tests[-1] for job, outcome in box.run(jobs)}
+
+    def run(part):
+        jobs = [attempt(name, PROGRAMS[name][2], known=known) for name, known in part]
+        with Sandbox(workers=1, isolation="weak", dedupe=False) as box:
+            by_key = {job.key: outcome.tests[-1] for job, outcome in box.run(jobs)}
+        return {case: by_key[job.key] for case, job in zip(part, jobs, strict=True)}
+
+    return Parts(chosen, run)
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["with a reference", "alone"])
@@ -363,7 +369,7 @@ def test_what_only_seems_to_read_or_to_be_the_right_answers_is_not_separated(res
         if f"import {module}" in str(PROGRAMS[name][0]):
             pytest.importorskip(module)
 
-    result = results[f"{name} {known}"]
+    result = results[name, known]
 
     assert not (result.passed and result.verdict == "separated"), result
 

@@ -37,16 +37,16 @@ def other(value: Any, by: int) -> Any:
 
     Args:
         value: the value.
-        by: how much another one it is, from 1 to 9.
+        by: how much another one it is, from 1 to 9; by less than nothing, one near by.
     """
     kind = type(value)
     if kind is bool:
         return not value
     if kind in (int, float, complex):
-        changed = value + by + abs(value)  # farther than any tolerance that is relative
+        changed = value + by + (abs(value) if by > 0 else 0)  # farther than any tolerance that is relative
         return float(by) if changed == value else changed  # where it is infinite
     if kind is str:
-        return value + "abcdefghij"[by]
+        return value[:-1] + chr(ord(value[-1]) - by) if by < 0 and value else value + "abcdefghij"[by]
     if kind is bytes:
         return value + bytes((96 + by,))
     if kind in (list, tuple):

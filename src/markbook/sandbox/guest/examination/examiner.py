@@ -137,10 +137,12 @@ class Examiner:
         self._begun = _most_held()
         while self.answer():
             pass
+        while self._jobs.next() is not None:
+            pass  # sent before the host knew: another examiner is to have it
         os._exit(0)
 
     def answer(self) -> bool:
-        """Answer the next job; False if there will be none."""
+        """Answer the next job; False if it is the last one that is to be answered here."""
         job: ExaminerJob | None = self._jobs.next()  # type: ignore[assignment]  # what the host writes
         if job is None:
             return False
@@ -161,7 +163,7 @@ class Examiner:
         ):
             record["spent"] = True  # the next attempt is to find another examiner
         wire.write(self._control, {"id": job["id"], **record})
-        return True
+        return not record.get("spent")
 
     def _deadline(self, _number: int, _frame: object) -> None:
         self._expired = True  # a bare except in a test may swallow what is raised, but not this
@@ -270,12 +272,9 @@ class Examiner:
             swallowed = swallows(done[index]) and not swallows(counts_expected or [])
             how = difference(done[index], counts_expected, task.repeated[index]) if counts_expected is not None else ""
             record["tests"][index] = settle_result(
-                record["tests"][index],
-                other["tests"][index],
-                is_useful=later["known"][index] and how != "counts",
-                left_out=how == "parts" or swallowed,
-                swallowed=swallowed,
-            )
+                record["tests"][index], other["tests"][index], is_useful=later["known"][index] and how != "counts",
+                left_out=how == "parts" or swallowed, swallowed=swallowed,
+            )  # fmt: skip
         hit = record["hit"] or other["hit"]
         return {**record, "hit": hit, "cpu": record["cpu"] + other["cpu"], "wall": record["wall"] + other["wall"]}
 
@@ -304,14 +303,9 @@ class Examiner:
         ), all_counts[0]
 
     def _proved_apart(
-        self,
-        task: CompiledTests,
-        job: ExaminerJob,
-        plan: Plan,
-        policies: list[Policy | None],
-        record: dict[str, Any],
+        self, task: CompiledTests, job: ExaminerJob, plan: Plan, policies: list[Policy | None], record: dict[str, Any],
         done: Counts,
-    ) -> dict[str, Any]:
+    ) -> dict[str, Any]:  # fmt: skip
         """Label the passes in which objects of the candidate's were given something to judge; no right answer is known."""
         tests = record["tests"]
         judged = {

@@ -6,11 +6,12 @@ import ast
 import collections
 import re
 import signal
+from opcode import opmap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import ParamSpec, TypeVar
+    from typing import Any, ParamSpec, TypeVar
 
     P = ParamSpec("P")
     T = TypeVar("T")
@@ -55,7 +56,7 @@ LONGEST = 1 << 16
 """Characters of a test that is read for more than what it needs to run: it takes minutes to read one of a megabyte."""
 _NESTED = 4
 """So many names and calls are followed from a loop to what it goes through."""
-_ROUNDED, _PERCENT = 1e-4, 0.01
+_ROUNDED, _PERCENT, _HALF = 1e-4, 0.01, 0.5
 """What compares numbers nearly takes no farther ones than this for equal unless it is told to."""
 
 
@@ -107,17 +108,19 @@ def keeps_values(node: ast.expr) -> bool:
     return True
 
 
-def evaluate_lossy(node: ast.expr | None) -> tuple[object, ...]:
-    """Return what a literal comes to in which a constant may be lost (`keeps_values`); nothing for any other expression."""
-    if node is None or keeps_values(node) or is_computed(node):
+def evaluate_literal(node: ast.expr | None) -> tuple[object, ...]:
+    """Return what a literal comes to that may be the same with other constants; nothing for any other expression."""
+    if node is None or (keeps_values(node) and not is_computed(node)):
         return ()
     # with other names in it, to evaluate it could do anything, outside of its test
     if not {name for part in ast.walk(node) for name in (getattr(part, "id", ""), getattr(part, "attr", ""))} <= _LOSSY:
         return ()
     try:
-        return (
-            eval(compile(ast.Expression(node), "<literal>", "eval"), {**vars(collections), "collections": collections}),
-        )
+        code = compile(ast.Expression(node), "<literal>", "eval")
+        # what the compiler does not compute itself may take for ever
+        if opmap["BINARY_OP"] in code.co_code[::2] or any(isinstance(part, ast.JoinedStr) for part in ast.walk(node)):
+            return ()
+        return (eval(code, {**vars(collections), "collections": collections}),)
     except Exception:  # not a value of theirs
         return ()
 
@@ -304,22 +307,25 @@ def sets_equality(node: ast.AST) -> bool:
 
 def distance(node: ast.Call, *, exact: bool) -> float | None:
     """Return within which distance two numbers may be equal to a call that compares them; None where nobody knows."""
-    options = {
-        keyword.arg: getattr(keyword.value, "value", None) for keyword in node.keywords if keyword.arg in TOLERANCE
-    }
-    if not options:
-        if exact:
-            return 0.0 if get_called_name(node).endswith(("Equal", "Equals")) else _ROUNDED
-        third = getattr(node.args[2], "value", None) if len(node.args) == 3 else None
-        options = {"places": third} if get_called_name(node).endswith("AlmostEqual") else {}
+    name = get_called_name(node)
+    if exact:
+        return 0.0 if name.endswith(("Equal", "Equals")) else _ROUNDED
+    names = ("rel", "abs") if name == "approx" else ("places",) if "almost" in name.lower() else ("rtol", "atol")
+    options = [*zip(names, node.args[1 if name == "approx" else 2 :], strict=False)]
+    options += [(keyword.arg, keyword.value) for keyword in node.keywords if keyword.arg in TOLERANCE]
+    literals: list[Any] = [part.value for side in node.args[:2] if is_literal(side) for part in constants(side)]
+    size = max((abs(value) for value in literals if type(value) in (int, float)), default=None)
     distances = [_ROUNDED]
-    for name, value in options.items():
-        if type(value) not in (int, float) or (name in _RELATIVE and value > _PERCENT):  # type: ignore[operator]  # a number
+    for option, expression in options:
+        value: Any = getattr(expression, "value", None)
+        if type(value) not in (int, float) or (option in _RELATIVE and value > _PERCENT and size is None):
             return None
-        if name in _PLACES:
-            distances.append(10.0**-value)  # type: ignore[operator]
-        elif name in _ABSOLUTE:
-            distances.append(float(value))  # type: ignore[arg-type]
+        if option in _PLACES:
+            distances.append(10.0**-value)
+        elif option in _ABSOLUTE:
+            distances.append(float(value))
+        elif value > _PERCENT:  # what takes more than half as much again for the same takes anything
+            distances.append(value * size / (1 - value) if value <= _HALF else float("inf"))
     return max(distances) if options else None
 
 
@@ -484,10 +490,9 @@ def compile_pattern(pattern: str) -> tuple[re.Pattern[str] | None, str]:
 
 def inspect(text: str, tree: ast.Module | None, names: list[str], pattern: re.Pattern[str] | None) -> str:
     """Return why the text fails the inspection, or an empty string."""
-    if names:
-        absent = uses(tree, names) if tree is not None else names[0]
-        if absent:
-            return f"the solution does not use {absent!r}"
+    absent = names and (uses(tree, names) if tree is not None else names[0])
+    if absent:
+        return f"the solution does not use {absent!r}"
     if pattern is not None and not pattern.search(text):
         return f"the solution does not match {pattern.pattern!r}"
     return ""

@@ -259,14 +259,10 @@ class _Trial:
         short = cut and not self._right.is_slow(self._runs)
         for index in self._which:
             counts_expected = self._right.counts[index] if self._right.counts and done else None
+            label, other = self._proof(index), ""
             if counts_expected is not None:  # here nobody hears of what is swallowed
                 counts_expected = [part for part in counts_expected if part[0] != SWALLOWED]
-            label = self._proof(index)
-            other = (
-                difference(done.get(index) or [], counts_expected, self._task.repeated[index])
-                if counts_expected is not None
-                else ""
-            )
+                other = difference(done.get(index) or [], counts_expected, self._task.repeated[index])
             if other == "parts":
                 label = "other parts"
             elif label == "proved":
@@ -362,7 +358,7 @@ def try_mutations(task: CompiledTests, run: Run, which: set[int], there: set[int
     """
     all_canaries = canaries(task)
     useful: list[list[list[int]]] = [[] for _ in all_canaries]
-    used = 0.0
+    used, tries = 0.0, Counter[tuple[int, int]]()
     queues = {index: order(all_canaries[index]) for index in which if all_canaries[index].ranks}
     for turn in range(_INSISTED):
         for index, places in queues.items():
@@ -370,7 +366,12 @@ def try_mutations(task: CompiledTests, run: Run, which: set[int], there: set[int
                 places.clear()
             if not places and (used <= _LONG or not useful[index]):
                 places.extend(scarce(all_canaries[index], useful[index]))
-        deal = {index: (places.pop(), new_seed(turn)) for index, places in queues.items() if places}
+        deal = {  # of what is made wrong by steps each step comes once, of the rest each way
+            index: (place := places.pop(), new_seed(tries[index, place] if all_canaries[index].shown[place] else turn))
+            for index, places in queues.items()
+            if places
+        }
+        tries.update((index, place) for index, (place, _) in deal.items())
         tests = {index: all_canaries[index].wrong(*variant) for index, variant in deal.items()}
         if not any(tests.values()) or used > min(seconds, _TRYING):
             break

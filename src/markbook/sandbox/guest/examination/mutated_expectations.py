@@ -88,6 +88,8 @@ _UNORDERED = frozenset(("assertCountEqual", "assertSetEqual"))
 _MORE = {"assertGreater": True, "assertGreaterEqual": True, "assertLess": False, "assertLessEqual": False}
 _RAISE = frozenset(("assertRaises", "assertRaisesRegex", "raises"))
 _OPPOSITE = {"assertTrue": "assertFalse", "assertFalse": "assertTrue", "assertIsNone": "assertIsNotNone"}
+_MATCHING = frozenset(("assertRegex", "findall", "finditer", "fullmatch", "match", "search"))
+"""Calls that look for a pattern."""
 _VARIED = 3
 """So many arguments are varied of what makes an expected object."""
 _STEPS = 3
@@ -142,6 +144,8 @@ class ExpectationFinder:
         }
         used = (node for node in self._nodes if isinstance(node, ast.Name | ast.Attribute) and id(node) not in strings)
         loads = [expression_key(node) for node in used if isinstance(node.ctx, ast.Load)]
+        calls = (node for node in self._nodes if isinstance(node, ast.Call) and get_called_name(node) in _MATCHING)
+        self._patterns = {id(part) for call in calls for side in call.args for part in trace_names(side, self._made)}
         self._uses = {name: loads.count(name) for name in self._made}
         self._optional = {id(part) for node in self._nodes if is_choice(node) for part in ast.walk(node)}
         """What need not be true if something else is."""
@@ -211,16 +215,10 @@ class ExpectationFinder:
         self, change: Callable[[], object], rank: int, *, is_shown: bool = False, node: ast.expr | None = None,
         is_circular: bool = False,
     ) -> None:  # fmt: skip
+        rank = LIKELY if rank == SURE and self._sets_equality else rank
         site = MutationSite(
-            change,
-            LIKELY if rank == SURE and self._sets_equality else rank,
-            self._claim,
-            is_shown=is_shown,
-            part=self._part,
-            of=self._of,
-            node=node,
-            is_circular=is_circular,
-        )
+            change, rank, self._claim, is_shown=is_shown, part=self._part, of=self._of, node=node, is_circular=is_circular,
+        )  # fmt: skip
         self.sites.append(site)
 
     def _add(self, change: Callable[[], object], *, sure: bool) -> None:
@@ -333,11 +331,10 @@ class ExpectationFinder:
                 for position, value in enumerate(call.args[:_VARIED]):
                     if not isinstance(value, ast.Starred):
                         put = partial(call.args.__setitem__, position)
-                        self._site(partial(make_other, put, value), OPERATOR, is_shown=True)
+                        self._site(partial(make_other, put, value, near=True), OPERATOR, is_shown=True)
                 for keyword in call.keywords[:_VARIED]:
-                    self._site(
-                        partial(make_other, partial(setattr, keyword, "value"), keyword.value), OPERATOR, is_shown=True
-                    )
+                    change = partial(make_other, partial(setattr, keyword, "value"), keyword.value, near=True)
+                    self._site(change, OPERATOR, is_shown=True)
 
     def _near_by(self, size: ast.expr, bound: ast.expr) -> bool:
         """Find what is expected where the size of a difference has a bound; return whether this is such a place."""
@@ -346,8 +343,9 @@ class ExpectationFinder:
             return False
         node, is_exact = difference_found
         limit = bound.value if isinstance(bound, ast.Constant) else None
-        sure = is_exact and isinstance(limit, int | float) and limit <= 0.5
-        self._equal((node.left, node.right), sure=sure, far=float(limit) if sure else None)  # type: ignore[arg-type]  # a number
+        far = float(limit) if is_exact and isinstance(limit, int | float) else None
+        sure = far is not None and far <= 0.5
+        self._equal((node.left, node.right), sure=sure, far=far)
         if sure:
             self._note_judge((node.left, node.right), (partial(setattr, node, "left"), partial(setattr, node, "right")))
         return True
@@ -369,6 +367,9 @@ class ExpectationFinder:
         # nothing of the solution's is in it, so it says nothing of the solution
         if isinstance(expected, ast.Constant) and isinstance(tested, ast.Constant):
             return
+        for call in ast.walk(expected):
+            if isinstance(call, ast.Call) and get_called_name(call) == "approx" and not keeps_values(call):
+                far = distance(call, exact=False)
         before = len(self.sites)
         self._of = ast.dump(tested)
         self._near = Near(self._pool, self._of, self._list_arguments(tested), ordered=ordered, far=far)
@@ -391,6 +392,10 @@ class ExpectationFinder:
     def _literals(self, node: ast.expr, *, sure: bool, steps: int = _STEPS, names_seen: set[str] | None = None) -> None:
         """Find the literals that an expectation is made of: its own, or those of the names in it."""
         literal, names = self._explain_literal(node)
+        if id(node) in self._patterns and isinstance(node, ast.Constant) and type(node.value) is str:
+            if "|" not in node.value and not node.value.startswith("(?"):  # else nothing is known to be wrong
+                self._site(partial(mutated_values.prefix, node), LIKELY, node=node)
+            return
         if literal:
             sure = sure and not is_computed(node) and keeps_values(node)
             rank = SURE if sure else LIKELY if steps == _STEPS else INPUT
@@ -470,6 +475,10 @@ class ExpectationFinder:
             self._add(swap_type(arguments, 1), sure=False)
         elif name == "assertIn" and len(arguments) >= 2:
             self._member(arguments[0], arguments[1])
+            self._inputs(node)
+        elif name in ("assertNotEqual", "assertNotIn", "assertIsNot") and len(arguments) >= 2:
+            other = ast.copy_location(ast.Tuple(arguments[:1], ast.Load()), arguments[1])
+            self._add(partial(arguments.__setitem__, 1, other if name == "assertNotIn" else arguments[0]), sure=False)
             self._inputs(node)
         elif name.startswith("assert"):
             for part in arguments:

@@ -140,11 +140,9 @@ _TYPES = ("bool", "bytes", "dict", "float", "frozenset", "int", "list", "set", "
 """What tests name: a solution is not to tell a wrong one by how seldom it is expected."""
 _TINY = 1e-3
 """Numbers nearer to nothing than this are compared by what tolerance there is."""
-_SCALES = 6
-"""A bound is moved by about as much as it is large, or by so many times twice as much."""
+_SCALES = 4
+"""A bound is moved by about as much as it is large, or by so many times four times as much."""
 _DIGITS, _LOWER, _UPPER = "0123456789", "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
-
 _values_drawn = Random()
 _turn = [0]
 
@@ -194,7 +192,7 @@ def other(value: Any, far: float | None = None) -> Any:
     if isinstance(value, bool):
         return not value
     if isinstance(value, int):
-        by = 1 + draw(3 + abs(value) // 3)
+        by = 1 + int(2 * (far or 0)) + draw(3 + abs(value) // 3)
         return value - by if value - by >= 0 and draw(2) else value + by
     if isinstance(value, float):
         if value - value != 0:  # infinite, or no number
@@ -207,7 +205,7 @@ def other(value: Any, far: float | None = None) -> Any:
                 number = round(value - size, places)
             if number != value:
                 return number
-        return round(value + (1 + draw(100) / 8) * max(1.0, abs(value) / 4), places)
+        return round(value + (1 + draw(100) / 8) * max(1.0, abs(value) / 4, 3 * (far or 0)), places)
     if isinstance(value, complex):
         return complex(other(value.real), value.imag) if draw(2) else complex(value.real, other(value.imag))
     if isinstance(value, str):
@@ -248,14 +246,23 @@ def _other_text(text: str) -> str:
 def shift(node: ast.Constant, *, up: bool) -> None:
     """Move a bound to where what lay on its right side may lie on its wrong one."""
     value: Any = node.value
-    far = (abs(value) + 1) * 2 ** draw(_SCALES)
+    # each scale has its turn, the second exactly: whether a right answer passes a third of them is then no chance
+    scale = _turn[0] % _SCALES
+    far = (abs(value) + 1) * 4**scale
     if isinstance(value, int):
-        far += draw(far)
+        far += draw(far) if scale != 1 else 0
     elif 0 < value < 1 and way() % 2:  # a share stays one
         far = (1 - value if up else value) * (3 + draw(6)) / 10
     else:
-        far = round(far * (1 + draw(100) / 100), _places(value))
+        far = round(far * (1 + (draw(100) if scale != 1 else 0) / 100), _places(value))
     node.value = value + far if up else value - far
+
+
+def prefix(node: ast.Constant) -> None:
+    """Have a pattern begin with two more letters, which hardly any answer has there. One letter less may match it too."""
+    text: Any = node.value
+    start = len(text) - len(text.lstrip("^"))
+    node.value = text[:start] + _LOWER[draw(26)] + _LOWER[draw(26)] + text[start:]
 
 
 def neighbour(node: ast.Constant) -> None:
@@ -264,9 +271,10 @@ def neighbour(node: ast.Constant) -> None:
     node.value = value - 1 if value > 0 else value + 1
 
 
-def step() -> int:
-    """Return by how much a value is to differ that is only known when the test runs."""
-    return 1 + draw(9)
+def step(*, near: bool) -> int:
+    """Return by how much a value is to differ that is only known when the test runs: every second two turns near by."""
+    size = 1 + _turn[0] % 9
+    return -size if near and size % 4 in (1, 2) else size
 
 
 def other_error(name: str) -> str:

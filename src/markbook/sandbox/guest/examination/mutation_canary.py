@@ -43,7 +43,7 @@ class Canary:
         """
         self._test = test
         self._entry = entry
-        self._makers = makers or ()
+        self.makers = makers or ()
         self.circular: list[bool] = []
         """For each thing that can be made wrong whether it is the solution's own."""
         self.ranks: list[int] = []
@@ -93,9 +93,7 @@ class Canary:
         program_parts = list_parts(trees["program"]) if "program" in trees else ()
         # another pool for each parse, since it holds the nodes of this very tree
         self._pool = ExpectedValues(self.expected)
-        return trees, ExpectationFinder(
-            list(trees.values()), self._entry, program_parts, self._pool, self._makers
-        ).sites
+        return trees, ExpectationFinder(list(trees.values()), self._entry, program_parts, self._pool, self.makers).sites
 
     @expressions.pause_clock
     def as_shown(self) -> Compiled | None:
@@ -135,12 +133,14 @@ class Canary:
             for _ in range(_REDRAWN):
                 trees, sites = self._find_sites()
                 same = [site for site in sites if site is not sites[place] and site.says_as(sites[place])]
-                before = expressions.evaluate_lossy(sites[place].node)
+                before = expressions.evaluate_literal(sites[place].node)
                 old = [constant.value for constant in _constants(sites[place])]
                 self.is_likely = sites[place].change() is True
                 # another text of the same meaning (`int(2.9)` for `int(2.2)`) is not wrong
-                if not before or before != expressions.evaluate_lossy(sites[place].node):
+                if not before or expressions.evaluate_literal(sites[place].node) not in ((), before):
                     break
+            else:
+                return None
             self._last = sites[place]
             for site in same:
                 site.follow(sites[place])

@@ -54,14 +54,9 @@ class Near:
     """What is known of one literal beside its text."""
 
     def __init__(
-        self,
-        pool: ExpectedValues,
-        of: str = "",
-        arguments: Sequence[Any] = (),
-        *,
-        ordered: bool = False,
+        self, pool: ExpectedValues, of: str = "", arguments: Sequence[Any] = (), *, ordered: bool = False,
         far: float | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Note it.
 
         Args:
@@ -97,7 +92,7 @@ def replace(node: ast.expr, near: Near | None = None) -> bool:
     if useful and (near is None or is_computed(node)):
         values = [part.value for part in constants_found]
         for part in useful if is_computed(node) else [useful[draw(len(useful))]]:
-            part.value = fresh(part.value, values)
+            part.value = fresh(part.value, values, near.far if near else None)
         return False
     if not useful:
         return _fill(node, near)
@@ -149,13 +144,10 @@ def _likely(value: Any, values: list[Any], source: Iterable[Any], far: float | N
             candidates += [other, *other.split()]
         elif type(value) is bytes or _is_far(value, other, far):
             candidates.append(other)
-    candidates_left = [
-        candidate for candidate in dict.fromkeys(candidates) if candidate not in values and candidate != ""
-    ]
     return [
         candidate
-        for candidate in candidates_left
-        if not isinstance(candidate, str | bytes) or set(candidate) != set(value)
+        for candidate in dict.fromkeys(candidates)
+        if candidate not in (*values, "") and not (isinstance(candidate, str | bytes) and set(candidate) == set(value))
     ]
 
 
@@ -205,14 +197,8 @@ def _copy_at(part: ast.expr, node: ast.expr) -> ast.expr:
 
 def exchange(node: ast.expr, near: Near) -> bool:
     """Have it and what the test expects of something else change places, so that nothing stands there twice."""
-    others = [
-        literal
-        for of, literal in near.pool.wholes
-        if of != near.of
-        and type(literal) is type(node)
-        and not _are_like(node, literal)
-        and _may_change(node, literal, near.far)
-    ]
+    others = [literal for of, literal in near.pool.wholes if of != near.of and type(literal) is type(node)]
+    others = [literal for literal in others if not _are_like(node, literal) and _may_change(node, literal, near.far)]
     if not others:
         return False
     other = others[draw(len(others))]
@@ -321,17 +307,9 @@ class MutationSite:
     """One thing in a test that can be made wrong."""
 
     def __init__(
-        self,
-        change: Callable[[], object],
-        rank: int,
-        claim: int,
-        *,
-        is_shown: bool,
-        part: int | None = None,
-        of: str = "",
-        node: ast.expr | None = None,
-        is_circular: bool = False,
-    ) -> None:
+        self, change: Callable[[], object], rank: int, claim: int, *, is_shown: bool, part: int | None = None, of: str = "",
+        node: ast.expr | None = None, is_circular: bool = False,
+    ) -> None:  # fmt: skip
         self.change = change
         """Makes it wrong, in the tree in which it was found, by the values that are drawn then; it returns True where an
         answer with an `==` of its own may rightly take the wrong value for the right one."""
@@ -434,10 +412,10 @@ def get_name(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def make_other(put: Put, value: ast.expr) -> None:
-    """Put in the place of a value something of its type that is not equal to it."""
+def make_other(put: Put, value: ast.expr, *, near: bool = False) -> None:
+    """Put in the place of a value something of its type that is not equal to it, where `near` says so one near by."""
     position = {name: getattr(value, name) for name in ("lineno", "col_offset")}
-    by = ast.Constant(mutated_values.step(), **position)
+    by = ast.Constant(mutated_values.step(near=near), **position)
     put(ast.Call(ast.Name(OTHER, ast.Load(), **position), [value, by], [], **position))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from .mutated_values import below, shuffle_items
 from .mutation_operators import INPUT, OPERATOR, SURE
 
@@ -173,13 +175,17 @@ def scarce(canary: Canary, useful: list[list[int]]) -> list[int]:
     """Return what of a test is to be tried further, as too few variants are known of what it claims."""
     if not useful:
         return order(canary)
-    counts: dict[int, int] = {}
-    for site_index, _ in useful:
-        counts[site_index] = counts.get(site_index, 0) + 1
-    # one variant is as good as many where no right answer passes any, or where all look the same
+    counts = Counter(site_index for site_index, _ in useful)
+    is_seen = not all(canary.shown[site_index] for site_index in counts)
+    # one variant is as good as many where no right answer passes any, or where all look the same; what passed may be chance
     few = [
         site_index
-        for site_index, count in counts.items()
-        if count < _ENOUGH and canary.ranks[site_index] != SURE and not canary.shown[site_index]
+        for site_index, rank in enumerate(canary.ranks)
+        if counts[site_index] < _ENOUGH
+        and (
+            rank == OPERATOR and canary.makers
+            if canary.shown[site_index]
+            else not is_seen or (rank != SURE and counts[site_index])
+        )
     ]
     return shuffle_items(few)

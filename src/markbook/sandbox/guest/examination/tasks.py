@@ -272,8 +272,6 @@ class Variables:
 
 _DRAWN = frozenset(("random", "secrets", "uuid", "uuid4", "urandom", "default_rng", "RandomState", "randint", "randn"))
 """What gives numbers that nobody wrote into a test."""
-
-
 _CLAIMS = ("assertion", "inspection", "pattern")
 _ENDS = frozenset(("exit", "_exit", "quit", "fail", "raises", "approx"))
 
