@@ -218,6 +218,7 @@ class Hall:
             callable(value) and names.name_for(value) is not None and (name in (entry, *aliases) or names.acts(value))
             for name, value in objects.items()
             if name not in pins
+            and get_token(value) is None  # a stand-in would be asked for a name, and has none of ours
         )
         objects.update({name: names.lent(names.find_named(pin)) for name, pin in pins.items() if name in objects})
         space = self.namespace
