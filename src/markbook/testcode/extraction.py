@@ -113,7 +113,8 @@ def compiles(text: str) -> bool:
 
 def defines(text: str, name: str) -> bool:
     """Whether a module binds a name at its top level; False if it does not parse."""
-    names = _names(text)
+    # beyond ASCII a name can be spelled in more ways than one
+    names = None if text.isascii() and name not in text else _names(text)
     return names is not None and name in names
 
 
