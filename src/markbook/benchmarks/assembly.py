@@ -135,8 +135,7 @@ def behind(prompt: str, text: str, name: str) -> str:
         # `from __future__` must be the first statement of a file: nothing may stand before it.
         return text if "from __future__" in text else _standing(prompt) + text
     standing = _standing(prompt)
-    # An indented text usually goes on with the prompt; only where that does not compile is it tried as a body of its
-    # own.
+    # An indented text usually goes on with the prompt; where that does not compile it is tried as a body of its own.
     anew = (
         text[:1].isspace() and standing != f"{prompt}\n" and not compiles(prompt + text) and compiles(standing + text)
     )
