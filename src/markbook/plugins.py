@@ -15,7 +15,7 @@ import inspect
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from numbers import Integral, Real
 from types import ModuleType
 from typing import Any, Protocol, TypeVar
@@ -235,10 +235,10 @@ class _Sniffs(Protocol):
     def sniff(self, probe: Any, /) -> int: ...
 
 
-def load_all(kind: str) -> dict[str, Any]:
-    """Return every part of a kind that can be made, by name; one that cannot is warned of and left out."""
+def load_all(kind: str, besides: Collection[str] = ()) -> dict[str, Any]:
+    """Return every part of a kind that can be made, by name, but for some; one that cannot is warned of and left out."""
     parts = {}
-    for name in names(kind):
+    for name in [name for name in names(kind) if name not in besides]:
         try:
             parts[name] = create(kind, name)
         except MarkbookError as error:

@@ -309,10 +309,16 @@ class TestResult:
     """How its output was compared; empty where it was not."""
 
 
+PASSED = {verdict.value: TestResult(passed=True, verdict=verdict) for verdict in Verdict if verdict != Verdict.FLAGGED}
+"""What most results are, by their verdicts; each is there once."""
+_WRITTEN: dict[int, list[object]] = {id(result): [1, verdict, "", "", 0, []] for verdict, result in PASSED.items()}
+
+
 def _write_results(results: Iterable[TestResult]) -> list[list[object]]:
     # By position and not by name: a run has many of these, and their keys would be most of the journal.
     return [
-        [
+        _WRITTEN.get(id(result))
+        or [
             int(result.passed),
             result.verdict.value,
             result.error_type,
@@ -327,7 +333,9 @@ def _write_results(results: Iterable[TestResult]) -> list[list[object]]:
 
 def _read_results(records: Iterable[Sequence[Any]]) -> tuple[TestResult, ...]:
     return tuple(
-        TestResult(bool(passed), Verdict(verdict), error_type, message, bool(own), _read_results(parts), *stream)
+        PASSED[verdict]
+        if passed and verdict in PASSED and not (error_type or message or own or parts or stream)
+        else TestResult(bool(passed), Verdict(verdict), error_type, message, bool(own), _read_results(parts), *stream)
         for passed, verdict, error_type, message, own, parts, *stream in records
     )
 

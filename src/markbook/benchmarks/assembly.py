@@ -100,9 +100,7 @@ def assemble(reply: str, sample: Sample, mode: Extract = "auto", *, key: str = "
     name = sample.entry_point
 
     def is_code(text: str) -> bool:
-        return (
-            compiles(text) if not prompt else defines(text, name) or compiles(_behind(prompt, text, is_complete=False))
-        )
+        return compiles(text) if not prompt else defines(text, name) or compiles(behind(prompt, text, name))
 
     # Beyond the cap a reply is not parsed here: the sandbox meets it as it stands.
     text, step = reply, "as_is"
@@ -124,9 +122,7 @@ def assemble(reply: str, sample: Sample, mode: Extract = "auto", *, key: str = "
     if is_complete and key != "completion":
         # handed in as a whole solution, it brings its own imports and helpers
         return AssembledProgram(text, step, "whole")
-    return AssembledProgram(
-        _behind(prompt, text, is_complete=is_complete), step, "whole" if is_complete else "completion"
-    )
+    return AssembledProgram(behind(prompt, text, name), step, "whole" if is_complete else "completion")
 
 
 def behind(prompt: str, text: str, name: str) -> str:
@@ -135,16 +131,11 @@ def behind(prompt: str, text: str, name: str) -> str:
     A text that defines the name itself has the prompt's imports and helpers before it, and the definition that the
     prompt only begins is left empty. So is it where the text does not go on with it but begins it anew.
     """
-    return _behind(prompt, text, is_complete=defines(text, name))
-
-
-def _behind(prompt: str, text: str, *, is_complete: bool) -> str:
-    if is_complete:
+    if defines(text, name):
         # `from __future__` must be the first statement of a file: nothing may stand before it.
         return text if "from __future__" in text else _standing(prompt) + text
     standing = _standing(prompt)
-    # An indented text usually goes on with the prompt; only where that does not compile is it tried as a body of its
-    # own.
+    # An indented text usually goes on with the prompt; where that does not compile it is tried as a body of its own.
     anew = (
         text[:1].isspace() and standing != f"{prompt}\n" and not compiles(prompt + text) and compiles(standing + text)
     )
@@ -161,7 +152,7 @@ def _standing(prompt: str) -> str:
 
 def _with_preloaded(text: str, sample: Sample) -> str:
     """Put what the benchmark's own runner took for granted before an answer, as far as that uses it unimported."""
-    # As in `_behind`: nothing may stand before such a text.
+    # As in `behind`: nothing may stand before such a text.
     if "from __future__" in text or not sample.preloaded:
         return text
     words = set(_WORD.findall(text))

@@ -192,7 +192,8 @@ def detect(probe: BenchmarkProbe) -> str | None:
 def _readers() -> Mapping[str, BenchmarkFormat]:
     """Return every format that can be detected, by name; a plugin that cannot be made is named and left out."""
     readers: dict[str, BenchmarkFormat] = {}
-    for name, reader in plugins.load_all("loaders").items():
+    # ours of papers read no benchmark, and their records take longer to make than those of all that do
+    for name, reader in plugins.load_all("loaders", ("generated_reviews", "peerread")).items():
         lacking = _lacking(reader)
         if not lacking:
             readers[name] = reader

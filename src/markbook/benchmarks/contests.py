@@ -25,7 +25,6 @@ from markbook.benchmarks.problems import (
     text_field,
     text_list,
 )
-from markbook.programs.checkers import Judge
 from markbook.types import ProblemType, Sample, Test
 
 # APPS and TACO, and DeepMind's CodeContests.
@@ -227,8 +226,10 @@ class StdinPrograms:
         return replace(sample, judge=judge, language=language, canonical_language=language)
 
 
-def _judge(about: Mapping[str, object]) -> Judge:
+def _judge(about: Mapping[str, object]) -> Any:
     """Return the program of a row that judges outputs; RowError if it is none."""
+    from markbook.programs.checkers import Judge  # late: every benchmark asks this loader whether it is its own
+
     refuse_misspelt(about, CheckerRow.__annotations__, of="the checker")
     about = {key: value for key, value in about.items() if value is not None}  # as tables fill what a row has not
     convention = about.get("convention", "testlib")

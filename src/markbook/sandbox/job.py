@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from markbook.testcode.programs import complete_program
-from markbook.types import ErrorKind, Isolation, Limits, Outcome, ProblemType, Sample, TestResult, Verdict
+from markbook.types import PASSED, ErrorKind, Isolation, Limits, Outcome, ProblemType, Sample, TestResult, Verdict
 from markbook.why import Why, read_why
 
 if TYPE_CHECKING:
@@ -226,10 +226,6 @@ def clean(text: object) -> str:
 
 
 _PLAIN = frozenset(("p", "v"))
-_PASSED: dict[str, TestResult] = {
-    verdict: TestResult(passed=True, verdict=verdict) for verdict in Verdict if verdict != Verdict.FLAGGED
-}
-"""What most results are."""
 
 
 def test_result(raw: RawTest) -> TestResult:
@@ -239,8 +235,8 @@ def test_result(raw: RawTest) -> TestResult:
 
 def _result(raw: RawTest, verdict: str) -> TestResult:
     passed = raw.get("p") is True
-    if passed and verdict in _PASSED and raw.keys() <= _PLAIN:
-        return _PASSED[verdict]
+    if passed and verdict in PASSED and raw.keys() <= _PLAIN:
+        return PASSED[verdict]
     return TestResult(
         passed=passed and verdict != Verdict.FLAGGED,
         verdict=Verdict(verdict),

@@ -201,8 +201,7 @@ def open_run(path: str | os.PathLike[str], *, check: bool = True, columns: Mappi
     folder = find_run(path, columns)
     if folder.name == "run.json":
         folder = folder.parent
-    other = foreign_run(folder, columns)
-    if other is not None:
+    if folder.is_file() and (other := foreign_run(folder, columns)) is not None:
         return other
     record = read_manifest(RealDisk(), folder)
     if record is None:
@@ -282,7 +281,7 @@ def foreign_run(path: Path, columns: Mapping[str, str] | None = None) -> Foreign
     """Return a file of another tool as a run; None if no reader knows it."""
     from markbook.foreign.reading import find_reader  # late: a run of our own needs no reader
 
-    if not path.is_file() or (reader := find_reader(path, columns)) is None:
+    if (reader := find_reader(path, columns)) is None:
         return None
     config = {"format": reader.name, "benchmark_name": reader.name}
     manifest = {"schema": SCHEMA, "command": COMMAND, "status": "done", "config": config, "inputs": {}}

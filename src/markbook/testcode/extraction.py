@@ -56,7 +56,6 @@ def without_thoughts(reply: str) -> str:
 
 
 # Finding the code in a model's raw reply: a ladder of steps, each recorded, none of which deletes a line of code.
-#
 # A reply that compiles as it stands is taken as it stands. Otherwise what a model thought aloud is not part of it; of the
 # rest a fenced block is taken, then the text between markers such as [PYTHON] and [/PYTHON], then code with prose before or
 # behind it. Text with no trace of a reply around it (a truncated solution, say) is left alone: its SyntaxError is the
@@ -113,7 +112,8 @@ def compiles(text: str) -> bool:
 
 def defines(text: str, name: str) -> bool:
     """Whether a module binds a name at its top level; False if it does not parse."""
-    names = _names(text)
+    # beyond ASCII a name can be spelled in more ways than one
+    names = None if text.isascii() and name not in text else _names(text)
     return names is not None and name in names
 
 

@@ -70,6 +70,8 @@ _MOST_SLOW = 10
 """After so many tests that the limit ended a program's further tests are not run, whatever was asked for."""
 _MOST_EXPLAINED = 10
 _PIECE = 1 << 16
+_SOON = 0.01
+"""Seconds within which most programs end; until then nothing that they write wakes this process."""
 _TAIL = 2000
 """Bytes of standard error that are looked at."""
 _NOT_RUN: Result = {"p": False, "k": "a", "t": "NotRun", "m": "not run: an earlier test failed", "result": "-"}
@@ -146,8 +148,8 @@ def _run(channel: _socket.socket, files: Given, job: ExaminerJob) -> ProcessResu
     poll.register(output, select.POLLIN)
     poll.register(errors, select.POLLIN)
     written: list[bytes] = []
-    tail = b""
-    size, most, is_open = 0, int(limits[6]), 2
+    size, most, is_open, tail = 0, int(limits[6]), 2, b""
+    select.select([channel], [], [], _SOON)
     while is_open and size <= most:
         for descriptor, _ in poll.poll():
             part = os.read(descriptor, _PIECE)
