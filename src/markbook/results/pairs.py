@@ -194,30 +194,31 @@ def estimate_difference(
 ) -> Estimate:
     """Return the paired difference, with an interval inside what the range allows, also where all differences are equal.
 
-    Where items are right or wrong it is Tango's. The note warns where such intervals cover less than 93 %. n equal differences show that other behaviour is rare, not that it is absent: with u the Wilson upper end of
-    0 in n, a share u of samples could differ by anything the range allows. A finite `width` is needed for that, and
-    samples that do not belong together.
+    Where samples are right or wrong it is Tango's. The note warns where such intervals cover less than 93 %. n equal differences
+    show that other behaviour is rare, not that it is absent: with u the Wilson upper end of 0 in n, a share u of samples could
+    differ by anything the range allows. A finite `width` is needed for that, and samples that do not belong together.
     """
     estimate = paired_difference(a, b, clusters=clusters, confidence=confidence)
+    n, stats, few = estimate.n, estimate.stats, ""
+    is_whole = clusters is None and bool(stats.get("is_one_size")) and math.isclose(stats["size"], width)
+    if is_whole and n < FEWEST_AT_ENDS and 2 * stats["n_equal"] <= n:
+        few = f"{SHORT}: {n} samples are few where half or more differ"
     if estimate.low is not None and estimate.high is not None and width > 0:
-        stats = estimate.stats
-        if clusters is None and stats["is_one_size"] and math.isclose(stats["size"], width):
-            better, worse = int(stats["n_better"]), int(stats["n_worse"])
-            low, high = tango_interval(better, worse, estimate.n, confidence)
-            few = estimate.n < FEWEST_AT_ENDS and 2 * (better + worse) >= estimate.n
-            note = f"{SHORT}: {estimate.n} samples are few where half or more differ" if few else ""
-            return replace(estimate, low=width * low, high=width * high, method="tango", note=note)
+        if is_whole:
+            low, high = tango_interval(int(stats["n_better"]), int(stats["n_worse"]), n, confidence)
+            return replace(estimate, low=width * low, high=width * high, method="tango", note=few)
         # Nothing can differ by more than the range is wide.
         low, high = max(-width, estimate.low), min(width, estimate.high)
         return replace(estimate, low=low, high=high, note=few_differing(finite(a) - finite(b), width, clusters))
-    if estimate.n < 2 or estimate.se != 0 or estimate.value is None or not 0 < width < float("inf"):
+    if n < 2 or estimate.se != 0 or estimate.value is None or not 0 < width < float("inf"):
         return estimate
-    share = wilson_interval(0, estimate.n, confidence=confidence).high
+    share = wilson_interval(0, n, confidence=confidence).high
     assert share is not None
     # A share u of the samples at -width (or at +width), all others at the value that was seen.
     low = estimate.value - share * (estimate.value + width)
     high = estimate.value + share * (width - estimate.value)
-    return replace(estimate, low=low, high=high, method="wilson-bound", note="every difference is the same")
+    note = "; ".join(filter(None, ("every difference is the same", few)))
+    return replace(estimate, low=low, high=high, method="wilson-bound", note=note)
 
 
 def compare_pairs(sheet: Sheet, names: Sequence[str], *, alpha: float = SIGNIFICANCE, seed: int = 0) -> list[Pair]:

@@ -78,7 +78,7 @@ MANY_OPPOSITE = 0.1
 """With this share of the values at the other end too, those are counted as a share is."""
 _MANY_ALIKE = 0.4
 _FEWEST_CLUSTERS = 11
-_FEWEST_CLUSTERS_AWAY = 13
+_FEWEST_CLUSTERS_AWAY = 10
 _FEWEST_WITHOUT_ENDS = 20
 _SKEWED = 0.02
 """Skewness squared over n; by simulation with gamma and lognormal values."""
@@ -265,11 +265,7 @@ def few_away(
 
 
 def _away(
-    array: Floats,
-    limits: tuple[float, float],
-    marks: Sequence[float],
-    opposite: float = 2.0,
-    majority: float = 0.5,
+    array: Floats, limits: tuple[float, float], marks: Sequence[float], opposite: float = 2.0, majority: float = 0.5
 ) -> tuple[float, Floats | None]:
     """Return at which of the marks more than this share of the values lie, and how far the values are from it, 1 the range.
 
@@ -307,19 +303,13 @@ def _warn_of_skew(array: Floats) -> str:
 
 
 def few_differing(gaps: Floats, width: float, clusters: Sequence[Hashable] | None) -> str:
-    """Return a warning where the interval of paired differences rests on few of them, or on skewed ones; else nothing.
-
-    Args:
-        gaps: the differences, of partial credit or of related items.
-        width: of the range of a score.
-        clusters: which cluster each belongs to, if they are related.
-    """
+    """Return a warning where the interval of paired differences rests on few of them, or on skewed ones; else nothing."""
     import numpy as np
 
     limits, n = (-width, width), gaps.size
     gaps = np.where(np.abs(gaps) <= 1e-12, 0.0, gaps)  # rounding is not a difference
     if clusters is not None:
-        return few_clusters(gaps, clusters, limits, (0.0, *limits))
+        return _few_clusters(gaps, clusters, limits, (0.0, *limits))
     mark, away = _away(gaps, limits, (0.0, *limits))
     # Half the range of a difference is that of a score.
     if away is not None and _effective_number(away) < _FEWEST_AWAY:
@@ -329,19 +319,12 @@ def few_differing(gaps: Floats, width: float, clusters: Sequence[Hashable] | Non
     return _warn_of_skew(gaps)
 
 
-def few_clusters(
-    array: Floats,
-    clusters: Sequence[Hashable],
-    limits: tuple[float, float] | None = None,
-    marks: Sequence[float] | None = None,
+def _few_clusters(
+    array: Floats, clusters: Sequence[Hashable], limits: tuple[float, float], marks: Sequence[float] = ()
 ) -> str:
     """Return a warning where the error rests on few clusters, by their sizes or by what is rare in them; else nothing.
 
-    Args:
-        array: the values.
-        clusters: which cluster each belongs to.
-        limits: of the range of a value.
-        marks: where values may pile up; the ends of the range without it.
+    Values may pile up at the marks, or at the ends of the range.
     """
     import numpy as np
 
@@ -350,15 +333,15 @@ def few_clusters(
     sizes = np.bincount(index).astype(np.float64)
     if (counted := _effective_number(sizes)) < min(_FEWEST_CLUSTERS, 0.97 * sizes.size):
         return f"{SHORT}: by their sizes the {sizes.size} clusters count as {counted:.1f}"
-    if limits is None or not math.isfinite(limits[1] - limits[0]):
+    if not math.isfinite(limits[1] - limits[0]):
         return ""
     is_few = sizes.size < FEWEST_AT_ENDS
-    if is_few and marks is None:
+    if is_few and not marks:
         means = (np.bincount(index, array) / sizes).tolist()  # so few clusters are as so few values
         if note := few_away(means, limits) or _few_at_ends(means, limits):
             return note
     mark, away = _away(array, limits, marks or limits)
-    fewest = min(_FEWEST_CLUSTERS_AWAY, 0.7 * sizes.size)  # fewer than there are, or nothing is rare
+    fewest = min(_FEWEST_CLUSTERS_AWAY, 0.6 * sizes.size)  # fewer than there are, or nothing is rare
     if away is not None and _effective_number(np.bincount(index, away).astype(np.float64)) < fewest:
         return f"{SHORT}: it rests on few clusters with values away from {mark:g}"
     mark, away = _away(array, limits, marks or limits, majority=_MANY_ALIKE)
@@ -530,7 +513,7 @@ def clustered_interval(
     if estimate.low is None or estimate.high is None or estimate.value is None or estimate.se is None:
         return estimate
     bottom, top = limits
-    note = few_clusters(finite(values), clusters, limits)
+    note = _few_clusters(finite(values), clusters, limits)
     p = (estimate.value - bottom) / (top - bottom) if math.isfinite(top - bottom) else 0.0
     if not 0 < p < 1:
         return replace(estimate, low=max(estimate.low, bottom), high=min(estimate.high, top), note=note)
