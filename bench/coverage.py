@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from markbook.results.pairs import estimate_difference
 from markbook.results.summary import estimate_mean
 from markbook.stats import (
     Estimate,
@@ -63,12 +64,12 @@ def _with_ends(zeros: float, ones: float, between: Draw) -> Draw:
     return draw
 
 
-def _pass_at(attempts: int, k: int) -> Shape:
-    """Return pass@k of problems whose chances are Beta(4, .4)."""
+def _pass_at(attempts: int, k: int, a: float = 4.0, b: float = 0.4) -> Shape:
+    """Return pass@k of problems whose chances are Beta(a, b)."""
     worth = np.array([pass_at_k(attempts, right, k).value for right in range(attempts + 1)])
-    all_wrong = math.prod((0.4 + at) / (4.4 + at) for at in range(k))  # E (1 - p)^k of a Beta(4, .4)
-    words = f"pass@{k} of {attempts} attempts, chances Beta(4, .4)"
-    return Shape(lambda rng, n: worth[rng.binomial(attempts, rng.beta(4, 0.4, n))], 1 - all_wrong, words, worth, k)
+    all_wrong = math.prod((b + at) / (a + b + at) for at in range(k))  # E (1 - p)^k of a Beta(a, b)
+    words = f"pass@{k} of {attempts} attempts, chances Beta({a:g}, {b:g})".replace("0.", ".")
+    return Shape(lambda rng, n: worth[rng.binomial(attempts, rng.beta(a, b, n))], 1 - all_wrong, words, worth, k)
 
 
 SHAPES: Mapping[str, Shape] = {
@@ -84,6 +85,10 @@ HARD: Mapping[str, Shape] = {
     "95 % at 0": Shape(_with_ends(0.95, 0.0, lambda rng, n: rng.random(n)), 0.025, "95 % 0, the rest uniform"),
     "pass@5 of 10": _pass_at(10, 5),
     "pass@10 of 20": _pass_at(20, 10),
+    "pass@2 of 10": _pass_at(10, 2, 2, 1),
+    "pass@5 of 10, any chance": _pass_at(10, 5, 1, 1),
+    "pass@3 of 5": _pass_at(5, 3, 2, 1),
+    "pass@2 of 5": _pass_at(5, 2, 0.2, 0.02),
 }
 """What few values cannot show: most samples hold none of the rare low marks."""
 OPEN: Mapping[str, Shape] = {
@@ -98,6 +103,34 @@ WHOLE: Mapping[str, Shape] = {
 """All or nothing: Wilson's interval, whose coverage swings with n."""
 TABLE = (3, 4, 5, 10, 20, 30, 60, 100, 200, 500)
 CLUSTERS = (4, 6, 10, 20, 40)
+PAIRED = (4, 6, 8, 10, 20, 30, 60, 100, 200, 500)
+
+
+def _right_or_wrong(plus: float, minus: float) -> Draw:
+    """Return differences of pairs of which so many are 1 and so many -1; the others are 0."""
+
+    def draw(rng: Generator, n: int) -> NDArray[np.float64]:
+        place = rng.random(n)
+        return np.where(place < plus, 1.0, np.where(place < plus + minus, -1.0, 0.0))
+
+    return draw
+
+
+def _one_sided(differing: float) -> Draw:
+    return lambda rng, n: np.where(rng.random(n) < differing, rng.random(n), 0.0)
+
+
+PAIRS: Mapping[str, tuple[Draw, float]] = {
+    "right or wrong, 50 % better, 50 % worse": (_right_or_wrong(0.5, 0.5), 0.0),
+    "right or wrong, 65 % better, 35 % worse": (_right_or_wrong(0.65, 0.35), 0.3),
+    "right or wrong, 40 % better": (_right_or_wrong(0.4, 0.0), 0.4),
+    "right or wrong, 20 % better, 10 % worse": (_right_or_wrong(0.2, 0.1), 0.1),
+    "right or wrong, 3 % better": (_right_or_wrong(0.03, 0.0), 0.03),
+    "partial credit, normal": (lambda rng, n: np.clip(rng.normal(0.1, 0.2, n), -0.7, 0.9), 0.1),
+    "partial credit, 40 % better, uniform": (_one_sided(0.4), 0.2),
+    "partial credit, 5 % better, uniform": (_one_sided(0.05), 0.025),
+}
+"""Differences of two models on the same samples, and their mean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +218,12 @@ def _clusters(rng: Generator, groups: int, kind: str) -> tuple[NDArray[np.float6
         # three of a hundred are wrong, most of them in the same clusters
         chance = rng.beta(0.1, 3.2333, groups)[index]
         return (rng.random(index.size) >= chance).astype(float), index, 0.97
-    level = np.sqrt(0.3) * own + np.sqrt(0.7) * rng.normal(size=index.size)
+    related = 0.6 if kind == "ceiling" else 0.3
+    level = np.sqrt(related) * own + np.sqrt(1 - related) * rng.normal(size=index.size)
+    if kind == "ceiling":
+        # 60 % at 1, the rest Beta(4, 1) by the quantiles of a normal level
+        below = np.array([math.erfc(-z / math.sqrt(2)) / 2 for z in level]) / 0.4
+        return np.where(below > 1, 1.0, below**0.25), index, 0.92
     return (level > 0).astype(float), index, 0.5
 
 
@@ -200,6 +238,21 @@ def covered_clusters(groups: int, kind: str, *, trials: int) -> tuple[float, flo
             continue
         counted += 1
         hits += found.low <= mean <= found.high
+        warned += SHORT in found.note
+    return hits / counted, warned / counted
+
+
+def covered_pairs(draw: Draw, mean: float, n: int, *, trials: int) -> tuple[float, float]:
+    """Return coverage and the share of warned of the interval that `compare` gives a difference."""
+    rng = np.random.default_rng([n, round(1000 * mean)])
+    hits = warned = counted = 0
+    for _ in range(trials):
+        gaps = draw(rng, n)
+        found = estimate_difference(np.maximum(gaps, 0.0).tolist(), np.maximum(-gaps, 0.0).tolist(), 1.0, 0.95)
+        if found.low is None or found.high is None:
+            continue
+        counted += 1
+        hits += found.low - 1e-12 <= mean <= found.high + 1e-12
         warned += SHORT in found.note
     return hits / counted, warned / counted
 
@@ -223,8 +276,14 @@ def print_table(trials: int, n_resamples: int) -> None:
         "equal": "ten items in each, half right, intraclass correlation .3 before the cut",
         "unequal": "1 to 29 items in each",
         "rare": "ten in each, 3 % wrong, most of them together",
+        "ceiling": "ten in each, 60 % at 1, the rest Beta(4, 1), correlation .6",
     }.items():
         cells = (_cell(covered_clusters(groups, kind, trials=trials)) for groups in CLUSTERS)
+        print(f"| {words} | " + " | ".join(cells) + " |", flush=True)
+    print("\n| differences of two models | " + " | ".join(f"n = {n}" for n in PAIRED) + " |")
+    print("|---" * (1 + len(PAIRED)) + "|")
+    for words, (draw, mean) in PAIRS.items():
+        cells = (_cell(covered_pairs(draw, mean, n, trials=trials)) for n in PAIRED)
         print(f"| {words} | " + " | ".join(cells) + " |", flush=True)
 
 

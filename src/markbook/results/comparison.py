@@ -146,6 +146,8 @@ def _pairs(comparison: Comparison, *, all_pairs: bool, narrow: bool) -> Table:
     if remaining:
         note += f" {remaining} more pairs: --all-pairs or --json."
     level = f"{format_level(usual=1 - comparison.alpha)} interval"
+    warning = summarise_warnings((f"{pair.first} − {pair.second}", pair.difference.note) for pair in pairs)
+    note = sentences((note, warning))
     if narrow:
         # By its place in the row above: pair, difference with interval, adjusted p, McNemar and verdict are what 80
         # columns hold.
@@ -155,8 +157,9 @@ def _pairs(comparison: Comparison, *, all_pairs: bool, narrow: bool) -> Table:
         )
         headers = ("Pair", f"Difference, {level}", "p adj.", "McNemar", "Verdict")
         return Table(
-            "Paired differences", headers, tuple(short), frozenset({1, 2, 3}), "First minus second. Adjusted by Holm."
-        )
+            "Paired differences", headers, tuple(short), frozenset({1, 2, 3}),
+            sentences(("First minus second. Adjusted by Holm", warning)),
+        )  # fmt: skip
     return Table(
         title="Paired differences",
         headers=("First", "Second", "Difference", level, "p", "p adjusted",

@@ -9,7 +9,8 @@ becomes 0. `compare_pairs` needs no equal sets: every pair has its own common sa
 From marks to a verdict, for the pairs of one comparison:
 
 1. `_common` gives the values a, b of shape (n,) over the common samples.
-2. `estimate_difference` gives the mean of a - b with a confidence interval (t, or cluster-robust), clipped to the range.
+2. `estimate_difference` gives the mean of a - b with a confidence interval: Tango's where samples are right or wrong, t, or
+   cluster-robust, clipped to the range.
 3. A p: random sign flips up to `FLIP_UP_TO` samples (exact where few differences are not 0), the t test above. Where samples
    belong together (clusters) their signs are not independent, so the p is that of the cluster-robust interval.
 4. Holm adjusts the p values of *all* pairs: the family is everything that one table claims, so the chance of any false
@@ -37,7 +38,7 @@ from markbook.errors import DataError
 from markbook.measurements import SIGNIFICANCE
 from markbook.results.sheet import Sheet
 from markbook.results.summary import sentences
-from markbook.stats.arrays import has_variation
+from markbook.stats.arrays import finite, has_variation
 from markbook.stats.difference import (
     EXACT_FLIPS,
     equal_differences_p,
@@ -45,8 +46,9 @@ from markbook.stats.difference import (
     mcnemar_exact,
     paired_difference,
     sign_flip_ps,
+    tango_interval,
 )
-from markbook.stats.intervals import wilson_interval
+from markbook.stats.intervals import FEWEST_AT_ENDS, SHORT, few_differing, wilson_interval
 from markbook.stats.power import Differences, detectable_difference
 from markbook.stats.records import Estimate
 
@@ -147,6 +149,7 @@ class Pair:
             "n_partial": self.n_partial,
             "difference": difference.value,
             "interval": None if interval is None else interval.to_record(),
+            "note": difference.note,
             "se": difference.se,
             "p": self.p,
             "p_method": self.p_method,
@@ -191,22 +194,31 @@ def estimate_difference(
 ) -> Estimate:
     """Return the paired difference, with an interval inside what the range allows, also where all differences are equal.
 
-    n equal differences show that other behaviour is rare, not that it is absent: with u the Wilson upper end of
-    0 in n, a share u of samples could differ by anything the range allows. A finite `width` is needed for that, and
-    samples that do not belong together.
+    Where samples are right or wrong it is Tango's. The note warns where such intervals cover less than 93 %. n equal differences
+    show that other behaviour is rare, not that it is absent: with u the Wilson upper end of 0 in n, a share u of samples could
+    differ by anything the range allows. A finite `width` is needed for that, and samples that do not belong together.
     """
     estimate = paired_difference(a, b, clusters=clusters, confidence=confidence)
+    n, stats, few = estimate.n, estimate.stats, ""
+    is_whole = clusters is None and bool(stats.get("is_one_size")) and math.isclose(stats["size"], width)
+    if is_whole and n < FEWEST_AT_ENDS and 2 * stats["n_equal"] <= n:
+        few = f"{SHORT}: {n} samples are few where half or more differ"
     if estimate.low is not None and estimate.high is not None and width > 0:
+        if is_whole:
+            low, high = tango_interval(int(stats["n_better"]), int(stats["n_worse"]), n, confidence)
+            return replace(estimate, low=width * low, high=width * high, method="tango", note=few)
         # Nothing can differ by more than the range is wide.
-        return replace(estimate, low=max(-width, estimate.low), high=min(width, estimate.high))
-    if estimate.n < 2 or estimate.se != 0 or estimate.value is None or not 0 < width < float("inf"):
+        low, high = max(-width, estimate.low), min(width, estimate.high)
+        return replace(estimate, low=low, high=high, note=few_differing(finite(a) - finite(b), width, clusters))
+    if n < 2 or estimate.se != 0 or estimate.value is None or not 0 < width < float("inf"):
         return estimate
-    share = wilson_interval(0, estimate.n, confidence=confidence).high
+    share = wilson_interval(0, n, confidence=confidence).high
     assert share is not None
     # A share u of the samples at -width (or at +width), all others at the value that was seen.
     low = estimate.value - share * (estimate.value + width)
     high = estimate.value + share * (width - estimate.value)
-    return replace(estimate, low=low, high=high, method="wilson-bound", note="every difference is the same")
+    note = "; ".join(filter(None, ("every difference is the same", few)))
+    return replace(estimate, low=low, high=high, method="wilson-bound", note=note)
 
 
 def compare_pairs(sheet: Sheet, names: Sequence[str], *, alpha: float = SIGNIFICANCE, seed: int = 0) -> list[Pair]:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from markbook import plugins
 from markbook.errors import UsageError
 from markbook.results.sheet import Cell, best_end
-from markbook.stats.arrays import finite
-from markbook.stats.intervals import SHORT, clustered_standard_error, few_clusters, mean_interval
+from markbook.stats.intervals import SHORT, clustered_interval, mean_interval
 from markbook.stats.records import Estimate
 from markbook.types import CONFIDENCE, Direction, Interval, Measurement, Metric, MissingKind, Summary, missing_kinds
 
@@ -120,12 +119,7 @@ def estimate_mean(
     """Return the mean with the interval that suits the values: clustered where some belong together, inside the range."""
     if clusters is None:
         return mean_interval(values, limits=limits, confidence=confidence, seed=seed)
-    estimate = clustered_standard_error(values, clusters, confidence=confidence)
-    if estimate.low is None or estimate.high is None:
-        return estimate
-    # The t interval knows no range: near its ends it would reach values that no sample can have.
-    low, high = max(estimate.low, limits[0]), min(estimate.high, limits[1])
-    return dataclasses.replace(estimate, low=low, high=high, note=few_clusters(finite(values), clusters, limits))
+    return clustered_interval(values, clusters, limits=limits, confidence=confidence)
 
 
 def summarise_warnings(notes: Iterable[tuple[str, str]]) -> str:

@@ -11,7 +11,7 @@ Every command that shows a mean gets its interval from `mean_interval`, which ch
     in a range without ends, 6 to 59 values             bca-expanded   `bootstrap_mean`
     in a range without ends, 60 values or more          t              `t_interval`
 
-Related items (several samples of one source) go by `clustered_standard_error` instead; the caller knows the clusters.
+Related items (several samples of one source) go by `clustered_interval` instead; the caller knows the clusters.
 The method stands beside the number, as part of what is reported, so a reader can check it.
 
 Why these. Wald's p +- z se collapses to a point at 0 % and 100 %, which are frequent results; Wilson's does not. Student's t on
@@ -72,13 +72,13 @@ _NEAR = 0.05
 """So much of the range is near its end."""
 _FEWEST_AWAY = 8
 """With fewer values away from the end at which most lie, such intervals cover less than 93 %; by simulation."""
-_FEWEST_AT_ENDS = 11
+FEWEST_AT_ENDS = 11
 """With fewer values, half of which or more lie at the ends of the range, coverage swings between 84 and 100 %."""
-_MANY_OPPOSITE = 0.1
-_FEWEST_CLUSTERS = 10
-_FEWEST_CLUSTERS_AWAY = 16
-_RARE = 0.85
-"""Where more values than this are at one end, what lies away from it is rare: then it matters in how many clusters."""
+MANY_OPPOSITE = 0.1
+"""With this share of the values at the other end too, those are counted as a share is."""
+_MANY_ALIKE = 0.4
+_FEWEST_CLUSTERS = 11
+_FEWEST_CLUSTERS_AWAY = 10
 _FEWEST_WITHOUT_ENDS = 20
 _SKEWED = 0.02
 """Skewness squared over n; by simulation with gamma and lognormal values."""
@@ -224,11 +224,16 @@ def score_interval(
     own = 1 - ends * phi
     quantile = t_quantile(confidence, (n - 1) / own) if own > 0 else normal_quantile(confidence)
     phi += UNSEEN * ends * (1 - phi) * max(0, n - 3) / n**2
-    spread = quantile**2 * phi / n
+    return replace(_lean_inwards(plain, limits, p, quantile**2 * phi / n), method="wilson-t")
+
+
+def _lean_inwards(estimate: Estimate, limits: tuple[float, float], p: float, spread: float) -> Estimate:
+    """Return an estimate with Wilson's ends around a mean that is the share p of the range; z^2 / n is the spread of a share."""
     centre = (p + spread / 2) / (1 + spread)
     reach = math.sqrt(spread * p * (1 - p) + spread**2 / 4) / (1 + spread)
+    bottom, width = limits[0], limits[1] - limits[0]
     low, high = bottom + width * max(0.0, centre - reach), bottom + width * min(1.0, centre + reach)
-    return replace(plain, low=low, high=high, method="wilson-t")
+    return replace(estimate, low=low, high=high)
 
 
 def _few_at_ends(values: Sequence[float], limits: tuple[float, float]) -> str:
@@ -236,41 +241,45 @@ def _few_at_ends(values: Sequence[float], limits: tuple[float, float]) -> str:
     bottom, top = limits
     margin = _NEAR * (top - bottom)
     n_at_ends = sum(value - bottom <= margin or top - value <= margin for value in values)
-    if len(values) >= _FEWEST_AT_ENDS or 2 * n_at_ends < len(values):
+    if len(values) >= FEWEST_AT_ENDS or 2 * n_at_ends < len(values):
         return ""
     return f"{SHORT}: {len(values)} values are few where they lie at the ends of the range"
 
 
-def few_away(values: Sequence[float], limits: tuple[float, float], fewest: float = _FEWEST_AWAY) -> str:
+def few_away(
+    values: Sequence[float], limits: tuple[float, float], fewest: float = _FEWEST_AWAY, opposite: float = MANY_OPPOSITE
+) -> str:
     """Return a warning where most values lie at one end of the range and the error rests on few others; else nothing."""
     if all(value in limits for value in values):
         # what is away from one end is at the other, so counting does, and spares an exam the import of numpy
         bottom, top = limits
         at_top = sum(value == top for value in values)
         end, rare = (bottom, at_top) if 2 * at_top < len(values) else (top, len(values) - at_top)
-        if rare >= min(fewest, _MANY_OPPOSITE * len(values)) or not rare:
+        if rare >= min(fewest, opposite * len(values)) or not rare:
             return ""
     else:
-        end, away = _away(finite(values), limits)
+        end, away = _away(finite(values), limits, limits, opposite)
         if away is None or _effective_number(away) >= fewest:
             return ""
     return f"{SHORT}: it rests on few values away from {end:g}"
 
 
-def _away(array: Floats, limits: tuple[float, float], majority: float = 0.5) -> tuple[float, Floats | None]:
-    """Return the end at which more than this share of the values lie, and how far the values are from it, 1 the range.
+def _away(
+    array: Floats, limits: tuple[float, float], marks: Sequence[float], opposite: float = 2.0, majority: float = 0.5
+) -> tuple[float, Floats | None]:
+    """Return at which of the marks more than this share of the values lie, and how far the values are from it, 1 the range.
 
-    None without such an end, or with none away from it; or many at the other end too, for those are counted as a share is.
+    None without such a mark, or with none away from it; or where the share `opposite` is as far away as can be.
     """
     import numpy as np
 
     bottom, top = limits
     if not (math.isfinite(top - bottom) and top > bottom):
         return bottom, None
-    for end in limits:
-        away: Floats = np.abs(array - end) / (top - bottom)
-        if float((away <= _NEAR).mean()) > majority and away.any() and float((away == 1).mean()) < _MANY_OPPOSITE:
-            return end, away
+    for mark in marks:
+        away: Floats = np.abs(array - mark) / (top - bottom)
+        if float((away <= _NEAR).mean()) > majority and away.any() and float((away == 1).mean()) < opposite:
+            return mark, away
     return bottom, None
 
 
@@ -280,12 +289,10 @@ def _effective_number(weights: Floats) -> float:
 
 
 def _warn_of_skew(array: Floats) -> str:
-    """Return a warning where values in a range without ends are few, or clearly skewed for their number; else nothing."""
+    """Return a warning where values are clearly skewed for their number; else nothing."""
     n = array.size
-    if not has_variation(array) or is_vast(array):
+    if n < 3 or not has_variation(array) or is_vast(array):  # of two values nothing is skewed
         return ""
-    if n < _FEWEST_WITHOUT_ENDS:
-        return f"{SHORT}: {n} values are few in a range without ends"
     scaled = array - array.mean()
     scaled = scaled / abs(scaled).max()
     skewness = float((scaled**3).mean()) / float((scaled**2).mean()) ** 1.5
@@ -295,23 +302,52 @@ def _warn_of_skew(array: Floats) -> str:
     return f"{SHORT}: the {n} values are skewed"
 
 
-def few_clusters(array: Floats, clusters: Sequence[Hashable], limits: tuple[float, float] | None = None) -> str:
-    """Return a warning where the error rests on few clusters, by their sizes or by what is rare in them; else nothing."""
+def few_differing(gaps: Floats, width: float, clusters: Sequence[Hashable] | None) -> str:
+    """Return a warning where the interval of paired differences rests on few of them, or on skewed ones; else nothing."""
+    import numpy as np
+
+    limits, n = (-width, width), gaps.size
+    gaps = np.where(np.abs(gaps) <= 1e-12, 0.0, gaps)  # rounding is not a difference
+    if clusters is not None:
+        return _few_clusters(gaps, clusters, limits, (0.0, *limits))
+    mark, away = _away(gaps, limits, (0.0, *limits))
+    # Half the range of a difference is that of a score.
+    if away is not None and _effective_number(away) < _FEWEST_AWAY:
+        return f"{SHORT}: it rests on few differences other than {mark:g}"
+    if n < FEWEST_AT_ENDS and float(((gaps == 0) | (np.abs(gaps) >= (1 - _NEAR) * width)).mean()) >= _MANY_ALIKE:
+        return f"{SHORT}: {n} differences are few where many are 0 or as large as can be"
+    return _warn_of_skew(gaps)
+
+
+def _few_clusters(
+    array: Floats, clusters: Sequence[Hashable], limits: tuple[float, float], marks: Sequence[float] = ()
+) -> str:
+    """Return a warning where the error rests on few clusters, by their sizes or by what is rare in them; else nothing.
+
+    Values may pile up at the marks, or at the ends of the range.
+    """
     import numpy as np
 
     numbers: dict[Hashable, int] = {}
     index = [numbers.setdefault(cluster, len(numbers)) for cluster in clusters]
     sizes = np.bincount(index).astype(np.float64)
-    if (counted := _effective_number(sizes)) < min(_FEWEST_CLUSTERS, 0.95 * sizes.size):
+    if (counted := _effective_number(sizes)) < min(_FEWEST_CLUSTERS, 0.97 * sizes.size):
         return f"{SHORT}: by their sizes the {sizes.size} clusters count as {counted:.1f}"
-    end, away = (0.0, None) if limits is None else _away(array, limits, _RARE)
-    if away is not None and _effective_number(np.bincount(index, away).astype(np.float64)) < _FEWEST_CLUSTERS_AWAY:
-        return f"{SHORT}: it rests on few clusters with values away from {end:g}"
-    if limits is None or not math.isfinite(limits[1] - limits[0]) or sizes.size >= _FEWEST_AT_ENDS:
+    if not math.isfinite(limits[1] - limits[0]):
         return ""
-    # So few clusters are as so few values: a cluster of its own for each value changes nothing.
-    means = (np.bincount(index, array) / sizes).tolist()
-    return few_away(means, limits) or _few_at_ends(means, limits)
+    is_few = sizes.size < FEWEST_AT_ENDS
+    if is_few and not marks:
+        means = (np.bincount(index, array) / sizes).tolist()  # so few clusters are as so few values
+        if note := few_away(means, limits) or _few_at_ends(means, limits):
+            return note
+    mark, away = _away(array, limits, marks or limits)
+    fewest = min(_FEWEST_CLUSTERS_AWAY, 0.6 * sizes.size)  # fewer than there are, or nothing is rare
+    if away is not None and _effective_number(np.bincount(index, away).astype(np.float64)) < fewest:
+        return f"{SHORT}: it rests on few clusters with values away from {mark:g}"
+    mark, away = _away(array, limits, marks or limits, majority=_MANY_ALIKE)
+    if is_few and away is not None and bool(((array != limits[0]) & (array != limits[1]) & (array != mark)).any()):
+        return f"{SHORT}: {sizes.size} clusters are few where many values are {mark:g}"
+    return ""
 
 
 def _resampled_means(array: Floats, n_resamples: int, seed: int) -> Floats:
@@ -459,6 +495,33 @@ def clustered_standard_error(
     return Estimate(mean, mean - reach, mean + reach, se, n=n, method=method, confidence=confidence, stats=stats)
 
 
+def clustered_interval(
+    values: Sequence[float],
+    clusters: Sequence[Hashable],
+    *,
+    limits: tuple[float, float],
+    confidence: float = CONFIDENCE,
+) -> Estimate:
+    """Return the mean of related items as `clustered_standard_error`, with an interval inside the range.
+
+    In a range with two ends it is Wilson's at the effective sample size, p (1 - p) / se^2 on a scale of 0 to 1, with t(G-1): near
+    an end it leans inwards, where t covers too little. The note warns where the clusters are few for such values.
+
+    Source: Wilson's interval at the effective sample size, as surveys use it (Kott, Carr 1997; Dean, Pagano 2015).
+    """
+    estimate = clustered_standard_error(values, clusters, confidence=confidence)
+    if estimate.low is None or estimate.high is None or estimate.value is None or estimate.se is None:
+        return estimate
+    bottom, top = limits
+    note = _few_clusters(finite(values), clusters, limits)
+    p = (estimate.value - bottom) / (top - bottom) if math.isfinite(top - bottom) else 0.0
+    if not 0 < p < 1:
+        return replace(estimate, low=max(estimate.low, bottom), high=min(estimate.high, top), note=note)
+    quantile = t_quantile(confidence, estimate.stats["n_clusters"] - 1)
+    spread = (quantile * estimate.se / (top - bottom)) ** 2 / (p * (1 - p))
+    return replace(_lean_inwards(estimate, limits, p, spread), method="cluster-wilson-t", note=note)
+
+
 def mean_interval(
     values: Sequence[float],
     *,
@@ -511,5 +574,10 @@ def mean_interval(
         estimate = t_interval(values, confidence=confidence)
     if estimate.low is None or estimate.high is None:
         return estimate
-    note = (few_away(values, limits) or _few_at_ends(values, limits)) if bounded else _warn_of_skew(finite(values))
+    if bounded:
+        note = few_away(values, limits) or _few_at_ends(values, limits)
+    elif n < _FEWEST_WITHOUT_ENDS:
+        note = f"{SHORT}: {n} values are few in a range without ends"
+    else:
+        note = _warn_of_skew(finite(values))
     return replace(estimate, low=max(estimate.low, bottom), high=min(estimate.high, top), stats={}, note=note)

@@ -84,7 +84,7 @@ def test_topics_of_related_samples_have_the_wider_interval():
     found = compare_sheet(Sheet("exam_score", {"a": cells, "b": cells}, meta=meta))
 
     topic = found.by_topic["all"]["a"]
-    assert topic.method == "cluster-cr1"
+    assert topic.method == "cluster-wilson-t"
     assert topic.interval == found.standings[0].summary.interval
     assert topic.high - topic.low > 2 * (wilson_interval(20, 40).high - 0.5)
 

@@ -80,7 +80,7 @@ def test_means_over_different_samples_never_call_the_worse_one_better():
 
     assert (
         said.text
-        == "On the 60 samples that both have b is better than a by 37 to 63 points, though a has the higher mean over its own."
+        == "On the 60 samples that both have b is better than a by 38 to 62 points, though a has the higher mean over its own."
     )
 
 

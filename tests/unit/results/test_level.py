@@ -16,7 +16,7 @@ from markbook.types import CONFIDENCE, SIGNIFICANCE, Interval
 SOURCE = ROOT / "src" / "markbook"
 OTHER = {
     "measurements.py": {0.95: 1},  # the level itself
-    "stats/intervals.py": {0.95: 1, 0.05: 1},  # a share of the clusters; how near to an end is near
+    "stats/intervals.py": {0.05: 1},  # how near to an end is near
     "serve/marking.py": {0.025: 1, 0.05: 1},  # edges of a histogram of seconds
     "results/noise.py": {0.05: 1},  # differences that repeats are planned for
     "sandbox/guest/examination/examiner.py": {0.05: 1},  # seconds, and shares of them

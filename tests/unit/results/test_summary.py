@@ -74,8 +74,11 @@ def test_clusters_widen_the_interval_and_refuse_invented_values():
 
     found = summarise_values(values, clusters=clusters)
 
-    assert found.interval.method == "cluster-cr1"
-    assert (found.interval.low, found.interval.high) == (0.0, 1.0)
+    # p = 2/3, se = sqrt(3/2) sqrt(1 + 4 + 1) / 9 = 1/3, t(2) = 4.303: t would be .67 -+ 1.43. The spread is (4.303/3)^2 / (2/9) = 9.26,
+    # so Wilson's ends are (2/3 + 4.63 -+ sqrt(9.26 x 2/9 + 9.26^2/4)) / 10.26.
+    assert found.interval.method == "cluster-wilson-t"
+    assert found.interval.low == pytest.approx(0.0438, abs=1e-3)
+    assert found.interval.high == pytest.approx(0.9887, abs=1e-3)
     with pytest.raises(ValueError, match="exclude"):
         summarise_values(values, clusters=clusters, policy="worst", n_missing={"failed": 1})
 

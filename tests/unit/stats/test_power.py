@@ -11,9 +11,11 @@ from support.review_kit import markbook
 
 from bench import power as simulated
 from markbook.results.comparison import compare_sheet
+from markbook.results.pairs import estimate_difference
 from markbook.results.sheet import Cell, Sheet
 from markbook.results.summary import summarise_values
 from markbook.stats import mean_interval, pass_at_k_summary
+from markbook.stats.difference import tango_interval
 from markbook.stats.power import Differences, detectable_difference, items_to_show, sign_power, t_power
 
 
@@ -100,9 +102,136 @@ def test_a_difference_lies_inside_what_the_range_allows(tmp_path):
 
     (pair,) = found["pairs"]
     assert pair["difference"] == pytest.approx(0.8)
-    # t: .8 -+ 2.776 x .447 / sqrt(5)
-    assert pair["interval"]["low"] == pytest.approx(0.2447, abs=1e-3)
-    assert pair["interval"]["high"] == 1.0
+    # Tango: the ends are roots of the polynomial of `score_polynomial`; t would be .8 -+ 2.776 x .447 / sqrt(5), up to 1.36
+    assert pair["interval"]["low"] == pytest.approx(0.0179, abs=1e-3)
+    assert pair["interval"]["high"] == pytest.approx(0.9638, abs=1e-3)
+
+
+def score_polynomial(only_a, only_b, n, z):
+    """The polynomial whose roots are the ends of Tango's interval (Yang, Sun, Hardin 2013): found without iteration."""
+    g, d, m = z * z, only_a - only_b, only_a + only_b
+    return [
+        n**2 * (n / g + 1) ** 2,
+        -n * d * (n / g + 1) * (4 * n / g + 1),
+        2 * n * d**2 * (3 * n / g + 2) / g - n**2 * (m / g + 1),
+        n * d * (2 * m / g + 1) - d**3 * (4 * n / g + 1) / g,
+        d**2 * (d**2 / g - m) / g,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("only_a", "only_b", "n"), [(4, 0, 5), (3, 1, 6), (12, 2, 50), (40, 20, 160), (0, 5, 100), (9, 3, 2500)]
+)
+def test_the_interval_of_pairs_that_are_right_or_wrong_is_tangos(only_a, only_b, n):
+    low, high = tango_interval(only_a, only_b, n)
+
+    roots = np.roots(score_polynomial(only_a, only_b, n, 1.959963984540054))
+    real = sorted(float(root.real) for root in roots if abs(root.imag) < 1e-7)
+    assert min(abs(low - root) for root in real) < 1e-6
+    assert min(abs(high - root) for root in real) < 1e-6
+    assert low < (only_a - only_b) / n < high
+
+
+@pytest.mark.parametrize("n", [6, 12, 20, 50])
+@pytest.mark.parametrize("shares", [(0.4, 0.0), (0.65, 0.35), (0.2, 0.1), (0.1, 0.0), (0.9, 0.1)])
+def test_differences_of_pairs_are_covered_or_warned_of(n, shares):
+    plus, minus = shares
+    covered = unwarned = 0.0
+    for only_a in range(n + 1):
+        for only_b in range(n + 1 - only_a):
+            chance = math.comb(n, only_a) * math.comb(n - only_a, only_b) * plus**only_a * minus**only_b
+            chance *= max(0.0, 1 - plus - minus) ** (n - only_a - only_b)
+            if chance < 1e-7:
+                continue
+            second = [0.0] * only_a + [1.0] * (n - only_a)
+            first = [1.0] * only_a + [0.0] * only_b + [1.0] * (n - only_a - only_b)
+            found = estimate_difference(first, second, 1.0, 0.95)
+            covered += chance * (found.low - 1e-9 <= plus - minus <= found.high + 1e-9)
+            unwarned += chance * ("too short" not in found.note)
+
+    # t covers 91.6 % at n = 6, 93.2 at 12, 92.8 at 20 and 87.9 at 50
+    assert covered >= 0.93 or unwarned < 0.1
+    assert n < 11 or unwarned > 0.999
+
+
+def test_few_samples_of_which_half_differ_have_a_warning_in_table_and_record(tmp_path):
+    found = compared(tmp_path, a=[1, 1, 1, 0, 1, 1], b=[0, 0, 0, 1, 1, 1])
+    _, out, _ = markbook("compare", tmp_path / "a.jsonl", tmp_path / "b.jsonl", "--map",
+                         "item=item,model=model,score=score")  # fmt: skip
+
+    warning = "the interval may be too short: 6 samples are few where half or more differ"
+    assert found["pairs"][0]["interval"]["method"] == "tango"
+    assert found["pairs"][0]["note"] == warning
+    assert f"a − b: {warning}." in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("gaps", "words"),
+    [
+        # one-sided, 20 % differ: t covers 89 % of samples of 20
+        ([0.0] * 17 + [0.3, 0.6, 0.9], "it rests on few differences other than 0"),
+        ([0.0] * 3 + [0.3, -0.6, 0.9, 1.0], "7 differences are few where many are 0 or as large as can be"),
+        ([(at / 60) ** 6 for at in range(60)], "the 60 values are skewed"),
+        ([(at % 7 - 3) / 10 for at in range(30)], ""),
+    ],
+)
+def test_differences_of_partial_credit_are_warned_of_where_few_or_skewed(tmp_path, gaps, words):
+    found = compared(tmp_path, a=[max(0.0, gap) for gap in gaps], b=[max(0.0, -gap) for gap in gaps])
+
+    assert found["pairs"][0]["note"] == (f"the interval may be too short: {words}" if words else "")
+
+
+def test_related_differences_of_few_clusters_are_warned_of():
+    clusters = [str(at // 5) for at in range(200)]
+    gaps = [0.5 if at < 10 else 0.0 for at in range(200)]
+
+    found = estimate_difference(gaps, [0.0] * 200, 1.0, 0.95, clusters)
+
+    assert found.note == "the interval may be too short: it rests on few clusters with values away from 0"
+
+
+@pytest.mark.parametrize(("rights", "k", "is_warned"), [([2, 5, 9], 2, True), ([2, 5, 9], 1, False)])
+def test_pass_at_k_of_few_problems_is_warned_of(rights, k, is_warned):
+    # pass@2 of 10 attempts at chances Beta(1, 1) covers 91 % of samples of 3 problems, pass@5 83 %
+    found = pass_at_k_summary([10] * 3, rights, k)
+
+    assert found.note == (f"the interval may be too short: 3 problems are few for pass@{k}" if is_warned else "")
+
+
+def test_a_fifth_that_fails_says_nothing_of_the_rare_others_at_few_problems():
+    few = pass_at_k_summary([10] * 20, [10] * 16 + [8, 0, 0, 0], 5)
+    many = pass_at_k_summary([10] * 40, [10] * 32 + [8, 8] + [0] * 6, 5)
+
+    assert few.note == "the interval may be too short: it rests on few values away from 1"
+    assert many.note == ""
+
+
+@pytest.mark.parametrize(
+    ("means", "words"),
+    [
+        ([1, 1, 1, 1, 0.9, 0.5], "it rests on few values away from 1"),
+        ([1] * 12 + [0.6, 0.7, 0.8], "it rests on few clusters with values away from 1"),
+        ([0.3, 0.7] * 8, ""),
+    ],
+)
+def test_clusters_of_which_many_are_at_an_end_are_warned_of(means, words):
+    values = [mean for mean in means for _ in range(4)]
+    found = summarise_values(values, clusters=[str(at // 4) for at in range(len(values))])
+
+    assert found.note == (f"the interval may be too short: {words}" if words else "")
+    assert found.interval.method == "cluster-wilson-t"
+    assert found.value - found.interval.low > 1.2 * (found.interval.high - found.value) or not words
+
+
+def test_few_clusters_with_many_values_at_an_end_are_warned_of():
+    # every cluster has a half at 1: such intervals cover 88 to 92 %
+    values = [1.0, 1.0, 0.9, 0.6] * 6
+
+    found = summarise_values(values, clusters=[str(at // 4) for at in range(24)][::-1])
+    unequal = summarise_values([*values[:-1], 0.2], clusters=[str(at // 4) for at in range(24)])
+
+    assert "no interval" in found.note  # all clusters have the same mean
+    assert unequal.note == "the interval may be too short: 6 clusters are few where many values are 1"
 
 
 def test_sizes_follow_from_the_decision_of_many_pairs():
