@@ -52,7 +52,7 @@ Examples:
 def site_command(runs: tuple[str, ...], output: str, **options: Any) -> int:
     """Write a leaderboard as static pages that open from a file.
 
-    Groups of models that cannot be told apart instead of bare ranks, intervals, scored M of N, and a page for each model and
+    Groups of models without significant differences instead of bare ranks, intervals, scored M of N, and a page for each model and
     each item. The same runs give the same bytes.
     """
     from markbook.report.board import pages
