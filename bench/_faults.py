@@ -37,7 +37,7 @@ class Fault:
 _LAST = "test_every_operation_of_the_disk_may_be_the_last"
 TABLE = (
     Fault(
-        "R1", "kill -9 at any moment", "resume gives the same bytes; nothing acknowledged is lost or done twice",
+        "R1", "kill -9 at any moment", "`--resume` gives the same bytes; no acknowledged work is lost or repeated",
         _with(
             {name: (f"{_C}::{_LAST}[[]killed-{name}]",) for name in ("exam", "run", "review")},
             all=("test_store_crash.py::*", "test_store_faults.py::test_killed_process*"),
@@ -49,9 +49,9 @@ TABLE = (
             ),
         ),
     ),
-    Fault("R2", "power loss", "the same; at most the unacknowledged group is done again", {"all": ("test_store_crash.py::*",)}),
+    Fault("R2", "power loss", "the same; at most the unacknowledged group is repeated", {"all": ("test_store_crash.py::*",)}),
     Fault(
-        "R3", "disk full", "exit 74 with the path and what to free; resume after space gives the same bytes",
+        "R3", "disk full", "exit 74 with the path and how to free space; `--resume` then gives the same bytes",
         _with(
             {name: (f"{_C}::{_LAST}[[]failing-{name}]",) for name in ("exam", "run", "review")},
             all=("test_store_faults.py::test_full_disk*",),
@@ -59,15 +59,15 @@ TABLE = (
         ),
     ),
     Fault(
-        "R4", "I/O error on any write, sync, rename, open", "as R3; a failed sync is never taken for good",
+        "R4", "I/O error on any write, sync, rename, open", "as R3; a failed sync never counts as a success",
         _with(
             {name: (f"{_C}::{_LAST}[[]failing-{name}]",) for name in ("exam", "run", "review")},
             all=("test_store_faults.py::test_every_failing_operation*", "test_store_faults.py::test_failed_sync*"),
         ),
     ),
-    Fault("R5", "read-only output", "exit 73 before anything runs or is asked", _each("test_output_that_cannot_be_written")),
+    Fault("R5", "read-only output", "exit 73 before anything runs or any model is queried", _each("test_output_that_cannot_be_written")),
     Fault(
-        "R6", "malformed input", "one bad line is a counted rejection with file:line and reason; no reader breaks",
+        "R6", "malformed input", "a bad line is rejected and counted, with file:line and reason; no reader crashes",
         {
             "all": ("test_files_jsonl.py::*", "test_fuzz.py::*"),
             "exam": ("test_benchmark.py::*", "test_answers.py::*"),
@@ -93,7 +93,7 @@ TABLE = (
         },
     ),
     Fault(
-        "R8", "crashing, exhausting, flooding answers; lost workers", "only that answer gets a verdict; a lost worker is one line",
+        "R8", "solutions that crash, exhaust memory or flood the output; lost workers", "only that solution is affected; a lost worker is one line of output",
         {
             "exam": ("test_exam_reliability.py::*killer*",),
             "run": ("test_pass_at_k.py::*", f"{_H}::test_a_models_own_words*"),
@@ -113,14 +113,14 @@ TABLE = (
         {"review": ("test_judge_reply.py::*", f"{_H}::test_200_injections*")},
     ),
     Fault(
-        "R12", "hostile names", "a folder inside the run, no two alike; systems' names make no file",
+        "R12", "hostile names", "each gets its own folder inside the run; systems' names never become file names",
         {
             "exam": ("test_report_names.py::*", "test_exam.py::*hostile_model_name*"),
             "review": (f"{_H}::test_a_systems_name*", "test_review_pipeline.py::test_hostile_names*"),
         },
     ),
     Fault(
-        "R13", "CSV, HTML, Markdown, terminal injection", "no new element, no script, no formula",
+        "R13", "CSV, HTML, Markdown, terminal injection", "no new HTML element, script or formula is created",
         {
             "all": ("test_text.py::*", "test_report_formats.py::test_hostile_words*"),
             "exam": ("test_report_html.py::*payloads*",),
@@ -129,25 +129,25 @@ TABLE = (
         },
     ),
     Fault(
-        "R14", "YAML tags, alias bombs, configs that ask for code", "refused; no code runs",
+        "R14", "YAML tags, alias bombs, configs that request code", "refused; no code runs",
         {
             "run": ("test_config.py::*", "test_config_tree.py::*", "test_tasks_run.py::*never_runs", "test_tasks_run.py::*outside_the_tasks*"),
             "review": (f"{_H}::test_a_config_that_cannot*",),
         },
     ),
     Fault(
-        "R15", "gzip bombs", "refused within the caps",
+        "R15", "gzip bombs", "refused by size limits",
         {"all": ("test_files_jsonl.py::*gzip*",), "run": (f"{_H}::*gzip*[[]run]",), "review": (f"{_H}::*gzip*[[]review]",)},
     ),
     Fault(
-        "R16", "planted links, pipes as input", "never followed, never waited for",
+        "R16", "planted symbolic links, pipes as input", "links are never followed, pipes never block a run",
         _with(
             _each("test_a_planted_link"), all=("test_store.py::*planted*", "test_files_jsonl.py::*pipe*"),
             review=(f"{_H}::test_pipes_and_links*",),
         ),
     ),
     Fault(
-        "R17", "secrets", "the sandbox's environment is a list of our own; nothing secret is written or printed, whatever a server repeats",
+        "R17", "secrets", "the sandbox has a fixed list of environment variables; no secret is written or printed, even if a server repeats it",
         _with(
             _each("test_no_secret_is_written"), exam=("test_exam_reliability.py::*secret*",),
             run=("test_tasks_run.py::test_keys_are_written_nowhere",),
@@ -161,7 +161,7 @@ TABLE = (
         ),
     ),
     Fault(
-        "R19", "memory growth", "flat in the number of attempts; small for a review",
+        "R19", "memory growth", "constant in the number of attempts; small per review",
         {"exam": ("test_exam_reliability.py::*memory_does*",), "review": (f"{_H}::test_memory_of_reviews*",)},
     ),
     Fault(
@@ -178,7 +178,7 @@ TABLE = (
         _with(_asking("test_an_ended_run_leaves_nothing"), exam=("test_exam_reliability.py::test_ended_run*",)),
     ),
     Fault(
-        "R22", "other systems, weak isolation", "known right and empty programs are tried first; what is not supported is refused, never scored 0",
+        "R22", "other platforms, weak isolation", "known right and empty programs run first; unsupported work is refused, never scored 0",
         {"all": ("test_self_check.py::*", "test_sandbox.py::*refuse*")},
     ),
 )  # fmt: skip

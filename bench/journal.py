@@ -96,8 +96,8 @@ def sentence() -> str:
     size = len(to_line("outcome", ("model", "task_25000", 0), ROW))
     return (
         f"Journal: {statistics.median(mine):,.0f} rows/s (median of {ROUNDS}; {mine[0]:,.0f} to {mine[-1]:,.0f}) of {size} bytes, "
-        f"a sync every {GROUP} rows or 50 ms; {statistics.median(mine) / peer:.1f} times SQLite with the same promise in the same "
-        f"run. The design asks for {ASKED:,}; its notes measured {NOTES:,} on a quiet disk."
+        f"a sync every {GROUP} rows or 50 ms; {statistics.median(mine) / peer:.1f} times SQLite with the same durability in the same "
+        f"run. The design requires {ASKED:,}; its notes measured {NOTES:,} on a quiet disk."
     )
 
 

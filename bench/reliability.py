@@ -133,8 +133,8 @@ def _page(kept: dict[str, Any]) -> str:
     lines = [
         "# Reliability",
         "",
-        "What may go wrong, what then happens, the tests that hold it, and the figures of their last run. Written by",
-        "`python -m bench.reliability`.",
+        "This page lists possible faults, what Markbook does in each case, and the tests with the results of their last run.",
+        "`python -m bench.reliability` writes it.",
         "",
         "| # | fault | what happens |",
         "|---|---|---|",
@@ -142,7 +142,7 @@ def _page(kept: dict[str, Any]) -> str:
         "",
         "## The tests",
         "",
-        "Of what the commands share (all), and of each of them: how many cases passed, and what they counted.",
+        "Number of cases that passed, and what they counted, for the code that all commands share (all) and for each command.",
         "",
         "| # | command | tests | passed | figures |",
         "|---|---|---|---|---|",
@@ -150,8 +150,8 @@ def _page(kept: dict[str, Any]) -> str:
     for fault in TABLE:
         lines += _rows(fault, kept.get("table", {}))
     figures = [kept[stage] for stage in STAGES[1:] if stage in kept]
-    lines += ["", "## Measured", "", *(f"- {figure}" for figure in figures)]
-    lines += ["", "Fuzzing by hand: `make fuzz MINUTES=30`; what it finds is kept in `tests/fuzz_corpus`.", ""]
+    lines += ["", "## Measurements", "", *(f"- {figure}" for figure in figures)]
+    lines += ["", "To fuzz by hand, run `make fuzz MINUTES=30`. It saves its findings in `tests/fuzz_corpus`.", ""]
     return "\n".join(lines)
 
 

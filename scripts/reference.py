@@ -25,14 +25,14 @@ _WIDTH = 110
 _LINE = 60
 """Characters of a signature on one line."""
 _PARTS = {
-    "metrics": "What `score`, `measure` and task files may name; the pages under Metrics say what each computes.",
-    "loaders": "Formats of benchmarks and papers, found by content.",
-    "traces": "Formats of agents' logs, found by content.",
-    "foreign": "Results of other tools, read where they lie.",
+    "metrics": "Names for `score`, `measure` and task files; the pages under Metrics describe each.",
+    "loaders": "Formats of benchmarks and papers, detected by content.",
+    "traces": "Formats of agent logs, detected by content.",
+    "foreign": "Results of other tools, read in place.",
     "languages": "Languages of programs.",
-    "reports": "What `report --format` may name.",
+    "reports": "Formats of `report --format`.",
     "engines": "Where work runs.",
-    "generators": "Who answers a task's prompts.",
+    "generators": "Clients that query a model for completions.",
     "runs": "Kinds of run.",
 }
 
@@ -53,7 +53,7 @@ def write(folder: Path) -> None:
 
 def commands() -> str:
     """Return the page with the help of every command."""
-    lines = ["# Commands", "", "What `--help` says of each.", ""]
+    lines = ["# Commands", "", "The output of `--help` for each command.", ""]
     for name, command in _all_commands():
         context = click.Context(command, info_name=name, terminal_width=_WIDTH, max_content_width=_WIDTH)
         lines += [f"## {name}", "", "```text", command.get_help(context), "```", ""]
@@ -75,7 +75,7 @@ def _all_commands() -> Iterator[tuple[str, click.Command]]:
 
 def python() -> str:
     """Return the page with the public names of the package."""
-    lines = ["# Python", "", "All that `markbook` exports; everything else may change.", ""]
+    lines = ["# Python", "", "All names that `markbook` exports. Everything else may change.", ""]
     for name in sorted(name for name in markbook.__all__ if not name.startswith("__")):
         lines += _entry(f"markbook.{name}", getattr(markbook, name))
     for function, options in (("exam", ExamOptions), ("run_task", TaskOptions)):
@@ -177,8 +177,8 @@ def _field_words(kind: type) -> dict[str, str]:
 
 
 def parts() -> str:
-    """Return the page with what is found behind the door."""
-    lines = ["# Parts", "", "`markbook list KIND` shows them with those of your own packages.", ""]
+    """Return the page with the built-in plugins."""
+    lines = ["# Plugins", "", "`markbook list KIND` also shows those of your own packages.", ""]
     for group, words in _PARTS.items():
         lines += [f"## {group}", "", words, "", ", ".join(f"`{name}`" for name in names(group)), ""]
     return "\n".join(lines)
@@ -190,7 +190,7 @@ def task_file() -> str:
     lines = [
         "# The task file",
         "",
-        "From `task.schema.json`, by which editors complete and check. [Tasks](../tasks.md) explains.",
+        "All keys of a task file, from `task.schema.json`. [Tasks](../tasks.md) explains them.",
         "",
     ]
     kinds = {"A file": schema, **schema.get("$defs", {})}

@@ -28,17 +28,17 @@ from typing import Any, TypeVar, get_args
 
 _T = TypeVar("_T")
 
-MARKED = "What is marked"
-ASKING_MODELS = "Asking a model"
-ASKING_JUDGES = "Asking judges"
-TASKS_MAY = "What tasks may do"
-RULES = "Limits and rules"
-SCORES = "Scores"
+MARKED = "Input"
+ASKING_MODELS = "Model"
+ASKING_JUDGES = "Judges"
+TASKS_MAY = "Permissions of tasks"
+RULES = "Limits and scoring"
+SCORES = "Scoring"
 GATES = "Gates"
-GATES_AND_STOPPING = "Gates and stopping"
-MACHINE = "This machine"
-THE_RUN = "The run"
-PRINTED = "What is printed"
+GATES_AND_STOPPING = "Gates and early stopping"
+MACHINE = "Execution"
+THE_RUN = "Run folder"
+PRINTED = "Output"
 SECTIONS = (
     MARKED, ASKING_MODELS, ASKING_JUDGES, TASKS_MAY, RULES, SCORES, GATES, GATES_AND_STOPPING, MACHINE, THE_RUN, PRINTED,
 )  # fmt: skip

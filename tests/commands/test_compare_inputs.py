@@ -278,7 +278,7 @@ def test_one_model_without_scores_keeps_nobody_from_being_compared(folder):
     assert code == 0, err
     page = (folder / out.strip()).read_text(encoding="utf-8")
     assert "dead" in page
-    assert "stands apart from" not in page
+    assert "significantly better than all" not in page
 
 
 def test_a_file_in_percent_beside_one_in_shares_is_warned_of(folder):

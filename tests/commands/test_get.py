@@ -141,7 +141,7 @@ def test_any_data_set_goes_by_its_name(hub, tmp_path):
 @pytest.mark.parametrize(
     ("args", "code", "says"),
     [
-        (("humanevel",), 2, "'humanevel' is known by no short name (did you mean 'humaneval'"),
+        (("humanevel",), 2, "unknown benchmark 'humanevel' (did you mean 'humaneval'"),
         (("no/such",), 2, "there is no data set 'no/such'"),
         (("some/one", "--split", "dev"), 2, "has no split 'dev' in files that are read (it holds data/test.jsonl"),
         (("some/one", "--split", "bad"), 2, "some/one/data/bad.jsonl:1: NaN"),

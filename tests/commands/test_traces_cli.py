@@ -123,7 +123,7 @@ def test_the_page_shows_what_was_said_given_and_came_back_and_groups_its_numbers
     assert text.count('<details class="step') == 3
     assert text.count(" open>") == 2  # the failed step, and the numbers of the run as a whole
     titles = re.findall(r"<summary>([^<(]+) \((\d+)\)</summary>", text)
-    assert [title for title, _ in titles][:2] == ["The run as a whole", "Tools"]
+    assert [title for title, _ in titles][:2] == ["Whole run", "Tools"]
     assert text.count("there is no reference that names tools") <= 2
     assert "↑ higher" in text
 

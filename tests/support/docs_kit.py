@@ -159,7 +159,7 @@ def plain(text, folder=""):
     text = re.sub(r"\b\d+(\.\d+)?/s", "100/s", text)
     text = re.sub(r"(isolation(?: level)?) [A-D]", r"\1 A", text)
     text = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:8000", text)
-    text = re.sub(r"\b\d+(\.\d+)? (ms|s)\b", r"1.0 \2", text)
+    text = re.sub(r"(?<!target )\b\d+(\.\d+)? (ms|s)\b", r"1.0 \2", text)
     return "\n".join(line.rstrip() for line in text.strip().splitlines())
 
 

@@ -19,30 +19,40 @@ import click
 from markbook.cli.streams import LineFormatter, prepare
 from markbook.errors import MarkbookError, suggest
 
-_COMMANDS = {
-    "compare": "Compare models of finished runs in pairs, with intervals and groups.",
-    "exam": "Run model solutions against a benchmark's tests and score them like an exam.",
-    "demo": "Mark three recorded models on the bundled exam.",
-    "init": "Write a starter that runs: an exam, a task or a review to change into your own.",
-    "get": "Fetch a known benchmark, with its licence and digest.",
-    "schema": "Print the JSON schema of a file: benchmark, answers, task, review, results.",
-    "run": "Run YAML tasks over existing answers or a model, and mark them.",
-    "score": "Mark the rows of a file with one or more metrics.",
-    "doctor": "Say how well this machine isolates solutions, and what is installed.",
-    "list": "List what there is: metrics, tasks, loaders, traces, engines, reports.",
-    "show": "Show one item of a run: prompt, answers, verdicts, and why tests failed.",
-    "view": "Browse runs in a local page.",
-    "serve": "Answer rewards over HTTP: verdicts for training, a number or a reason.",
-    "report": "Write a new report from an old run; nothing is executed again.",
-    "noise": "Say how much a result moves when nothing changes.",
-    "site": "Write a leaderboard as static pages: groups, intervals, a page a model and an item.",
-    "import": "Keep another tool's results as a run of our own.",
-    "trace": "Show one agent trace: timeline, agent graph, numbers.",
-    "review": "Evaluate generated peer reviews in three tiers: similarity, judge, trace.",
-    "judge": "Ask how far a judge can be trusted.",
-    "label": "Label a run's answers blindly, by keyboard, in a local page.",
+_SECTIONS = {
+    "Evaluate": {
+        "exam": "Run code solutions against a benchmark's tests and score them.",
+        "run": "Run YAML tasks on existing predictions or by querying a model.",
+        "review": "Evaluate generated peer reviews: similarity, LLM judge, agent traces.",
+        "score": "Score the rows of a file with one or more metrics.",
+        "trace": "Show an agent trace: timeline, agent graph, metrics.",
+        "serve": "Serve a reward API for RL training.",
+    },
+    "Look at results": {
+        "compare": "Compare models on the same samples, with intervals and paired tests.",
+        "show": "Show one item of a run: prompt, answers, verdicts, and why tests failed.",
+        "view": "Browse runs in a local page.",
+        "report": "Write a report of a finished run; nothing is executed again.",
+        "site": "Write a leaderboard as static pages.",
+        "noise": "Estimate run-to-run variance.",
+        "import": "Convert another tool's results to a run folder.",
+    },
+    "Judges": {
+        "judge": "Check an LLM judge, and correct its scores by human labels.",
+        "label": "Label a run's answers blindly in a local page.",
+    },
+    "Set up": {
+        "demo": "Evaluate three recorded models on the bundled benchmark.",
+        "init": "Create a working template: an exam, a task or a review.",
+        "get": "Download a known benchmark, with its licence and digest.",
+        "schema": "Print the JSON schema of a file: benchmark, answers, task, review, results.",
+        "list": "List available metrics, tasks, loaders, trace formats, engines, reports.",
+        "doctor": "Check sandbox support and installed extras.",
+    },
 }
-"""Each command's one line for `--help`; the command `name` is `markbook.cli.<name>.command`, if `_HOMES` does not say otherwise."""
+"""The commands by section of `--help`, each with its line there; the command `name` is `markbook.cli.<name>.command`, if `_HOMES` does not say otherwise."""
+
+_COMMANDS = [name for section in _SECTIONS.values() for name in section]
 
 _HOMES = {
     "demo": ("init", "demo_command"),
@@ -61,7 +71,7 @@ class _LazyGroup(click.Group):
     """A group that imports a command's module when that command is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*_COMMANDS]  # not `list`: once imported, the module of that name stands in its place here
+        return _COMMANDS
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
@@ -76,12 +86,13 @@ class _LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and args[0] not in _COMMANDS:
-            ctx.fail(f"No such command {args[0]!r} ({suggest(args[0], [*_COMMANDS])}).")
+            ctx.fail(f"No such command {args[0]!r} ({suggest(args[0], _COMMANDS)}).")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([*_COMMANDS.items()])
+        for title, commands in _SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([*commands.items()])
 
 
 def _print_version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's callback
@@ -101,7 +112,7 @@ def _print_version(ctx: click.Context, _param: click.Parameter, value: bool) -> 
     "--version", is_flag=True, callback=_print_version, expose_value=False, is_eager=True, help="Print the version."
 )
 def cli() -> None:
-    """Mark what language models and agents produce: code, text, and whole agent runs."""
+    """Evaluate what language models and agents produce: code, text, and whole agent runs."""
 
 
 def _leave_at_once(code: int) -> NoReturn:

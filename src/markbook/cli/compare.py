@@ -29,15 +29,15 @@ Examples:
 
 @click.command("noise", epilog=_EXAMPLES)
 @runs_argument
-@click.option("--metric", multiple=True, help="By this metric, where a run has several.")
+@click.option("--metric", multiple=True, help="The metric, if a run has several.")
 @map_option
-@click.option("--seed", type=int, default=0, show_default=True, help="For the halves that are drawn.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random halves.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def noise_command(runs: tuple[str, ...], **options: Any) -> int:
-    """Say how much a result moves when nothing changes.
+    """Estimate run-to-run variance.
 
-    How often an item flips between identical runs, the difference that two single runs must show, how many repeats a
-    difference needs, how reliable the items are, and pass^k. A model of several runs is the same one, run again.
+    How often items flip between identical runs, the smallest difference between two single runs that is not noise, the number
+    of repeats a difference needs, the reliability of the items, and pass^k. Runs of the same model count as repeats.
     """
     from markbook.results.compare import read_titled_sheets
     from markbook.results.noise import noise, tables
@@ -85,7 +85,7 @@ WIDE = 140
 @click.option(
     "--metric",
     multiple=True,
-    help="Compare by this metric, where a run has several. Given several times, each run is compared by the first it has.",
+    help="The metric, if a run has several. Repeatable: each run is compared by the first one it has.",
 )
 @map_option
 @click.option(
@@ -93,30 +93,28 @@ WIDE = 140
     type=Number(0.0001, 0.5),
     default=SIGNIFICANCE,
     show_default=True,
-    help="Error rate of all claims together; intervals cover 1 - alpha.",
+    help="Family-wise error rate; intervals cover 1 - alpha.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="For what is drawn.")
-@click.option("--all-pairs", is_flag=True, help="Show every pair, also of many models.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of resampling.")
+@click.option("--all-pairs", is_flag=True, help="Show every pair, even of many models.")
 @click.option(
     "--format",
     "format_name",
     type=click.Choice(["table", "md", "csv", "json"]),
     default="table",
     show_default=True,
-    help="How to print.",
+    help="Output format.",
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @options_of(StoppingOptions, only=("allow_different_measures",))
 @fail_under_option("a model, or the metric for all of them")
 @click.option(
-    "--fail-if-worse",
-    metavar="BASELINE",
-    help="A run or a model: exit 1 if the whole interval of a difference lies on the worse side.",
+    "--fail-if-worse", metavar="BASELINE", help="A run or a model: exit 1 if a model is significantly worse than it."
 )
 def command(runs: tuple[str, ...], fail_if_worse: str | None, **options: Any) -> int:
     """Compare models of finished runs on the same samples, in pairs, with intervals.
 
-    Says which differences cannot be told from chance, which problems one model alone solves, and how large a
+    Prints which differences are significant, which problems only one model solves, and how large a
     difference this many samples could have shown. Works on exams, tasks and reviews, and on what other tools left:
     lm-eval, Inspect, EvalPlus, human-eval, promptfoo, DeepEval, HELM, Every Eval Ever, tau-bench, and plain tables.
     """

@@ -127,7 +127,7 @@ _LEVELS = {
 @click.command("doctor")
 @json_option
 def command(*, as_json: bool) -> int:
-    """Say how well solutions are isolated on this machine, layer by layer, and what is installed.
+    """Check sandbox support layer by layer, and list installed extras.
 
     Exits with 3 where `--isolation auto` would refuse to run.
     """

@@ -44,7 +44,7 @@ Examples:
     section=MARKED,
     after="extract",
     is_flag=True,
-    help="Run the canonical solutions instead, list problems that fail or flip, and exit 1 if any does.",
+    help="Run the reference solutions instead; list problems that fail or are flaky, and exit 1 if there is one.",
 )
 @fail_under_option("a model, or exam_score for all of them", GATES_AND_STOPPING)
 @baseline_option(GATES_AND_STOPPING)
@@ -52,10 +52,10 @@ Examples:
 @verbose_option("Name each skipped row with its file and line.")
 @options_of(ExamOptions)
 def command(**options: Any) -> int:
-    """Run model solutions against a benchmark's tests and score them like an exam.
+    """Run code solutions against a benchmark's tests and score them.
 
-    The answers exist (--solutions), or a model is asked for them (--model). Every problem of the benchmark counts: an
-    absent answer scores 0 and is not an error, an empty one scores 0 and is one. Solutions run isolated from the machine and from the tests. Reports go to OUTPUT/evaluation_<time>/.
+    Solutions are read from files (--solutions) or requested from a model (--model). Every problem of the benchmark
+    counts: a problem without a solution scores 0; an empty solution scores 0 and counts as an error. Solutions run isolated from the machine and from the tests. The run folder is OUTPUT/evaluation_<time>/.
     """
     from markbook.cli.exam_terminal import ExamTerminal, exam_mark, show_run
 
@@ -67,7 +67,7 @@ def command(**options: Any) -> int:
     if check:
         return _check(record_from(ExamOptions, options), as_json=options["as_json"])
     if not (options["solutions"] or options["model"] or options["generator"]):
-        raise click.UsageError("Missing option '--solutions' (answers that exist) or '--model' (who is to answer).")
+        raise click.UsageError("Missing option '--solutions' (existing solutions) or '--model' (a model to query).")
     from markbook.results.gates import parse_gates
     from markbook.runs.conductor import conduct
     from markbook.runs.exam import Exam

@@ -29,9 +29,9 @@ Examples:
 @map_option
 @click.option("--json", "as_json", is_flag=True, help="Print the run folders as JSON.")
 def import_command(results: tuple[str, ...], output: str, columns: dict[str, str] | None, *, as_json: bool) -> int:
-    """Keep other tools' results as runs of our own, with their inputs and answers cut to what is shown.
+    """Convert other tools' results to run folders; inputs and answers are cut to what the pages show.
 
-    Comparing, reporting and viewing need no import: they read the files where they lie.
+    `compare`, `report` and `view` need no import: they read the files directly.
     """
     from markbook.runs.conductor import conduct
     from markbook.runs.foreign import ImportOptions
@@ -42,7 +42,9 @@ def import_command(results: tuple[str, ...], output: str, columns: dict[str, str
         paths = foreign_paths(result, columns)
         if not paths:
             raise DataError(
-                "no reader knows any results here", at=result, hint="see `markbook list foreign`; a table with --map"
+                "no known format of results here",
+                at=result,
+                hint="see `markbook list foreign`; a table with --map",
             )
         for path in paths:
             # A run each: results below one folder may be of different tools and samples.
@@ -72,15 +74,15 @@ def _list_known() -> list[str]:
 @click.command("get", epilog=_GET_EXAMPLES)
 @click.argument("name", required=False, metavar="NAME|OWNER/NAME", shell_complete=completing(_list_known))
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The file to write [default: NAME.jsonl].")
-@click.option("--config", default="", metavar="PART", help="Of a data set with several: which.")
-@click.option("--split", default="", metavar="SPLIT", help="Which of its splits [default: test].")
-@click.option("--show", is_flag=True, help="Say where it lies and under which licence, and fetch no row.")
+@click.option("--config", default="", metavar="PART", help="Config of a data set that has several.")
+@click.option("--split", default="", metavar="SPLIT", help="Split of the data set [default: test].")
+@click.option("--show", is_flag=True, help="Print its source and licence, without downloading it.")
 @json_option
 def command(name: str | None, output: Path | None, config: str, split: str, *, show: bool, as_json: bool) -> int:
-    """Fetch a known benchmark, or any data set of the Hugging Face hub, as a file of JSON Lines.
+    """Download a known benchmark, or any data set of the Hugging Face hub, as a file of JSON Lines.
 
-    Its licence, its commit and the digest of what was written are shown. Without NAME: what is known by a short name.
-    This and `markbook run --allow-download` are the only ways in which Markbook fetches data.
+    Prints its licence, its commit and the digest of the file. Without NAME, lists the known short names.
+    Only this command and `markbook run --allow-download` download data.
     """
     from markbook.files.hub import KNOWN, find, save
 
@@ -95,7 +97,7 @@ def command(name: str | None, output: Path | None, config: str, split: str, *, s
     hub_data = KNOWN.get(name)
     if hub_data is None and "/" not in name:
         raise UsageError(
-            f"{name!r} is known by no short name", hint=f"{suggest(name, [*KNOWN])}; any data set goes by OWNER/NAME"
+            f"unknown benchmark {name!r}", hint=f"{suggest(name, [*KNOWN])}; any data set can be given as OWNER/NAME"
         )
     target = output or Path(f"{name.replace('/', '_')}.jsonl")
     # Before anything is fetched: nothing of the user's is overwritten, and no download is for nothing.

@@ -22,7 +22,7 @@ _SECONDS = 2.0
 @click.command("demo")
 @options_of(StoppingOptions, only=("output", "isolation"))
 def demo_command(output: str, isolation: Literal["auto", "strict", "weak"]) -> int:
-    """Mark three recorded models on the bundled exam: no network, no key, a few seconds."""
+    """Evaluate three recorded models on the bundled benchmark: no network, no API key, a few seconds."""
     from markbook.cli.exam_terminal import ExamTerminal, show_run
     from markbook.installed import example
     from markbook.runs.api import exam
@@ -68,9 +68,9 @@ Examples:
 @click.argument("what", metavar="exam|task|review", type=click.Choice([*_COMMANDS]))
 @click.argument("folder", required=False, type=click.Path(path_type=Path))
 def command(what: str, folder: Path | None) -> int:
-    """Write a starter that runs as it is: an exam, a task or a review to change into your own.
+    """Create a working template: an exam, a task or a review.
 
-    Nothing is overwritten: FOLDER (by default the starter's name) must be new or empty.
+    Nothing is overwritten: FOLDER (by default the template's name) must be new or empty.
     """
     from markbook.installed import example
 

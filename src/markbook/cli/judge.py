@@ -47,26 +47,27 @@ Examples:
     type=_FILE,
     required=True,
     multiple=True,
-    help='People\'s labels of some: {"id": .., "label": ..}; a file, or the folder that `label` writes to. Repeat to merge.',
+    help='Human labels of some items: {"id": .., "label": ..}; a file, or the folder that `label` writes to. Repeatable.',
 )
 @click.option(
-    "--score",
-    help="The key of the judge's score, in a row or its `metrics` [default: score; of a run its first metric].",
+    "--score", help="Key of the judge's score in a row or its `metrics` [default: score, or the run's first metric]."
 )
 @click.option(
     "--systems", nargs=2, metavar="A B", help="The paired difference A - B of two systems instead of the mean."
 )
-@click.option("--cluster", default="", metavar="KEY", help="Items that share this are not independent.")
-@click.option("--stratum", default="", metavar="KEY", help="Labels were drawn in each of these parts.")
-@click.option("--by", default="", metavar="KEY", help="Tell the judge's errors by these groups.")
-@click.option("--target", type=Number(min=0, min_open=True), help="Half-width to plan for [half of what it is].")
+@click.option("--cluster", default="", metavar="KEY", help="Items with the same KEY are not independent.")
+@click.option("--stratum", default="", metavar="KEY", help="Key of the stratum in which labels were sampled.")
+@click.option("--by", default="", metavar="KEY", help="Key of the groups by which the judge's errors are shown.")
+@click.option(
+    "--target", type=Number(min=0, min_open=True), help="Half-width to plan for [default: half the present one]."
+)
 @click.option(
     "--confidence", type=Number(0, 1, min_open=True, max_open=True), default=CONFIDENCE, show_default=True,
-    help="Of the interval.",
+    help="Confidence level of the interval.",
 )  # fmt: skip
 @json_option
 def correct_command(*, as_json: bool, systems: tuple[str, str] | None, **options: Any) -> int:
-    """Correct a judge's mean by people's labels of some items, with a valid interval.
+    """Correct a judge's mean by human labels of some items, with a valid interval.
 
     A label may state the `probability` with which its item was drawn; several labels of an item are averaged. Exit code 3
     where the labels cannot support an interval; the reason is said.
@@ -163,33 +164,29 @@ Examples:
 
 @click.group("judge")
 def command() -> None:
-    """Ask how far a judge can be trusted."""
+    """Check an LLM judge, and correct its scores by human labels."""
 
 
 command.add_command(correct_command)
 
 
 @command.command("check", epilog=_JUDGE_EXAMPLES)
-@click.option("--judge", required=True, help="PROVIDER:NAME.")
+@click.option("--judge", required=True, help="PROVIDER:NAME of the judge.")
 @click.option("--papers", type=_FILE, help="Human reviews with their scores, in the PeerRead layout.")
-@click.option(
-    "--rows", type=_FILE, help='Answers of any task with people\'s labels: {"candidate": .., "label": 0 to 1}.'
-)
-@click.option("--rubric", help="By which the rows are judged: a ready rubric's name, or a .yaml file.")
-@click.option("--reviews", type=_FILE, help="Generated reviews with `system` names, for the same-family preference.")
-@click.option("--limit", type=click.IntRange(2), default=40, show_default=True, help="The most reviews or rows.")
-@click.option("--pairs", type=click.IntRange(0), default=30, show_default=True, help="The most pairs to compare.")
-@click.option(
-    "--before", type=_FILE, metavar="REPORT", help="Report of an earlier check, whose judge this one drifted from."
-)
+@click.option("--rows", type=_FILE, help='Answers of any task with human labels: {"candidate": .., "label": 0 to 1}.')
+@click.option("--rubric", help="Rubric for the rows: a built-in name, or a .yaml file.")
+@click.option("--reviews", type=_FILE, help="Generated reviews with `system` names, to measure same-family bias.")
+@click.option("--limit", type=click.IntRange(2), default=40, show_default=True, help="Maximum reviews or rows.")
+@click.option("--pairs", type=click.IntRange(0), default=30, show_default=True, help="Maximum pairs to compare.")
+@click.option("--before", type=_FILE, metavar="REPORT", help="Report of an earlier check, to measure drift from it.")
 @click.option("--min-kappa", metavar="X", help="The same as --fail-under weighted_kappa=X.")
 @fail_under_option("weighted_kappa, krippendorff_alpha or exact: the agreement with people")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the judge.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the judge.")
 @click.option("--output", type=_FILE, help="Also write the report as JSON to this file.")
 @options_of(JudgeOptions)
 @json_option
 def check(**options: Any) -> None:
-    """Report a judge's consistency, biases and agreement with people."""
+    """Measure a judge's consistency, biases and agreement with human labels."""
     from markbook.results.gates import check_gates, hold_gates, parse_gates
     from markbook.runs.reviews.config import default_config
     from markbook.runs.reviews.review import CheckRequest, check_judge

@@ -28,33 +28,37 @@ Examples:
 
 @click.command("label", epilog=_EXAMPLES)
 @click.argument("run", type=click.Path(), metavar="RUN", shell_complete=completing(run_names, files=True))
-@click.option("--rater", "raters", multiple=True, required=True, metavar="NAME", help="Who labels; repeat for several.")
-@click.option("--rubric", help="What is asked: a ready rubric's name, or a .yaml file [default: how good, 1 to 5].")
-@click.option("--scale", nargs=2, type=int, metavar="LOW HIGH", help="Lowest and highest mark, without a rubric [1 5].")
-@click.option("--pair", nargs=2, metavar="A B", help="Which of these two models' answers is better, side by side.")
+@click.option("--rater", "raters", multiple=True, required=True, metavar="NAME", help="Name of a rater; repeatable.")
+@click.option("--rubric", help="Name of a built-in rubric, or a .yaml file [default: quality, 1 to 5].")
 @click.option(
-    "--reasons", is_flag=True, help="Why it failed: RUN is a file of traces, or a run whose failures are shown."
+    "--scale", nargs=2, type=int, metavar="LOW HIGH", help="Lowest and highest score, without a rubric [1 5]."
 )
 @click.option(
-    "--reason",
-    "words",
-    multiple=True,
-    metavar="WORDS",
-    help="A reason of your own, with --reasons; repeat for several.",
+    "--pair", nargs=2, metavar="A B", help="Label which of these two models' answers is better, side by side."
 )
-@click.option("--count", type=click.IntRange(1), default=100, show_default=True, help="Items; may grow later.")
-@click.option("--score", help="The judge's score, by whose doubt items are chosen [default: the run's first metric].")
-@click.option("--alike", is_flag=True, help="Draw all items with one probability, whatever the judge says.")
+@click.option(
+    "--reasons", is_flag=True, help="Label the reason of each failure: RUN is a file of traces, or a run with failures."
+)
+@click.option(
+    "--reason", "words", multiple=True, metavar="WORDS", help="Your own reason, with --reasons; repeat for several."
+)
+@click.option(
+    "--count", type=click.IntRange(1), default=100, show_default=True, help="Number of items; may be raised later."
+)
+@click.option(
+    "--score", help="The judge's score whose uncertainty guides the sampling [default: the run's first metric]."
+)
+@click.option("--alike", is_flag=True, help="Sample items uniformly.")
 @click.option("--labels", type=click.Path(path_type=Path), help="Folder for the labels [default: labels in RUN].")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of what is drawn and in which order it comes.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the sample and its order.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port of 127.0.0.1 [default: a free one].")
 @click.option("--open", "open_browser", is_flag=True, help="Open the first rater's page in the browser.")
 def command(run: str, raters: tuple[str, ...], port: int, *, open_browser: bool, **options: Any) -> int:
     """Label answers of a run blindly, by keyboard, in a local page, until interrupted.
 
-    With --reasons traces and failing attempts are labelled by why they failed. No model's name and no judge's score is shown, and each rater has an order of his own. Half of the chance of being drawn is
-    alike for all items, half goes by the judge's doubt; each label states its probability, which `judge correct` takes.
-    Every label is on the disk before the next item comes: go on with the same command whenever you like.
+    Neither the model's name nor the judge's score is shown, and each rater gets a different order. Half of each item's sampling probability is uniform, half follows the judge's uncertainty; each label records
+    its probability for `judge correct`. With --reasons, traces and failed attempts are labelled by the reason of the failure.
+    Every label is saved before the next item is shown: run the same command again to continue.
     """
     from markbook.report.html import label_script
     from markbook.report.label_pages import LabelPages

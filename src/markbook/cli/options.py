@@ -331,7 +331,7 @@ def map_option(function: _F) -> _F:
         "columns",
         callback=read,
         metavar="ROLE=COLUMN,...",
-        help="Which column of a CSV, JSON Lines or Parquet file says what. ROLE: item, model, score, repeat, cluster, input, output, error.",
+        help="Columns of a CSV, JSON Lines or Parquet file. ROLE: item, model, score, repeat, cluster, input, output, error.",
     )(function)
 
 
@@ -353,7 +353,7 @@ def fail_under_option(names: str, section: str = "") -> Callable[[_F], _F]:
         section=section,
         multiple=True,
         metavar="NAME=X",
-        help=f"Exit 1 if a mark is worse than X, such as 0.8 or 80%. NAME: {names}. Names are checked before any work.",
+        help=f"Exit 1 if a score is worse than X, such as 0.8 or 80%. NAME: {names}. Checked before any work.",
     )
 
 
@@ -367,8 +367,8 @@ def baseline_option(section: str) -> Callable[[_F], _F]:
         shell_complete=completing(run_names, files=True),
         callback=_one_run,
         metavar="RUN",
-        help="Exit 1 if a model is worse than in this earlier run: the whole interval of the difference, as `markbook "
-        "compare` shows it, lies on the worse side.",
+        help="Exit 1 if a model is significantly worse than in this earlier run: the whole interval of the difference, "
+        "as in `markbook compare`, is on the worse side.",
     )
 
 

@@ -40,19 +40,19 @@ Examples:
 @click.command("site", epilog=_EXAMPLES)
 @runs_argument
 @click.option(
-    "-o", "--output", required=True, type=click.Path(), help="Folder for the pages; a new or empty one, or a site."
+    "-o", "--output", required=True, type=click.Path(), help="Folder for the pages: new, empty, or an earlier site."
 )
-@click.option("--title", default="Leaderboard", show_default=True, help="What it is called.")
-@click.option("--metric", multiple=True, help="By this metric; several times, each run by the first that it has.")
+@click.option("--title", default="Leaderboard", show_default=True, help="Title of the site.")
+@click.option("--metric", multiple=True, help="The metric. Repeatable: each run is ranked by the first one it has.")
 @options_of(StoppingOptions, only=("allow_different_measures",))
 @map_option
-@click.option("--alpha", type=Number(0.0001, 0.5), default=SIGNIFICANCE, show_default=True, help="Error of all claims.")
-@click.option("--seed", type=int, default=0, show_default=True, help="For what is drawn.")
+@click.option("--alpha", type=Number(0.0001, 0.5), default=SIGNIFICANCE, show_default=True, help="Family-wise error.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of resampling.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
 def site_command(runs: tuple[str, ...], output: str, **options: Any) -> int:
     """Write a leaderboard as static pages that open from a file.
 
-    Groups of models that cannot be told apart instead of bare ranks, intervals, scored M of N, and a page for each model and
+    Groups of models without significant differences instead of bare ranks, intervals, scored M of N, and a page for each model and
     each item. The same runs give the same bytes.
     """
     from markbook.report.board import pages
@@ -114,7 +114,7 @@ def command(
     *,
     as_json: bool,
 ) -> int:
-    """Write a new report from an old run. Nothing is executed again."""
+    """Write a report of a finished run. Nothing is executed again."""
     from markbook.report.exports import INSTALL, write_figures, write_report
     from markbook.store import open_run
 

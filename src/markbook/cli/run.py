@@ -49,9 +49,9 @@ class _Run(SpreadCommand):
 @verbose_option("Name each skipped row with its file and line.")
 @options_of(TaskOptions)
 def command(**options: Any) -> int:
-    """Run YAML tasks over existing answers or a model, and mark them.
+    """Run YAML tasks on existing predictions or by querying a model.
 
-    TASK is a YAML file (our format or lm-evaluation-harness's) or the name of a ready task or group
+    TASK is a YAML file (our format or lm-evaluation-harness's) or the name of a built-in task or group
     (`markbook list tasks`). Results go to OUTPUT/evaluation_<time>/.
     """
     from markbook.cli.task_terminal import TaskTerminal, show_run, with_values

@@ -52,21 +52,21 @@ Examples:
     "columns",
     metavar="KEY=COLUMN,...",
     default="",
-    help="Which column or key says what. KEY: candidate, reference, references, question, context.",
+    help="Columns or keys of the file. KEY: candidate, reference, references, question, context.",
 )
 @click.option("-o", "--option", "options", multiple=True, metavar="NAME=VALUE", help="An option of the metric; repeat.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
-@click.option("--rows", is_flag=True, help="Print one JSON object a row instead of the summary.")
+@click.option("--rows", is_flag=True, help="Print one JSON object per row instead of the summary.")
 @click.option("--strict", is_flag=True, help="Stop with exit 65 at the first row that cannot be read.")
 @click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Worker processes.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the bootstrap.")
-@click.option("--rubric", help="Of the metric `judge`: a ready rubric's name, or a .yaml file.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the bootstrap.")
+@click.option("--rubric", help="Rubric of the metric `judge`: a built-in name, or a .yaml file.")
 @click.option(
     "--judge",
     "judges",
     multiple=True,
     metavar="PROVIDER:NAME",
-    help="Who judges; repeat for a panel. PROVIDER:NAME@URL has its own server.",
+    help="The judge; repeat for a panel. PROVIDER:NAME@URL names its server.",
 )
 @options_of(JudgeOptions)
 @fail_under_option("a metric")
@@ -86,7 +86,7 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
     judges: tuple[str, ...],
     **judging: Any,
 ) -> int:
-    """Mark the rows {"candidate": .., "reference": .. or "references": [..]} of FILE with METRICS.
+    """Score the rows {"candidate": .., "reference": .. or "references": [..]} of FILE with METRICS.
 
     FILE is JSON Lines, JSON, CSV, TSV or Parquet, or - for JSON Lines on standard input. The metric `judge` also reads
     "question" and "context".

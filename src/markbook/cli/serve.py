@@ -25,42 +25,36 @@ Examples:
 
 @click.command("serve", epilog=_EXAMPLES)
 @click.option(
-    "--host", default="127.0.0.1", show_default=True, help="Address; any but this machine's own wants a token."
+    "--host", default="127.0.0.1", show_default=True, help="Address; any but a loopback address needs a token."
 )
-@click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0 for a free one.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="Or 0 for a free one.")
 @options_of(ExamOptions, only=("workers",), workers="Programs run at once [default: one a core].")
-@click.option("--benchmarks", type=click.Path(), help="Folder of benchmarks whose tasks items may name.")
-@click.option("--token-file", type=click.Path(), help="File with the token that callers must send.")
+@click.option("--benchmarks", type=click.Path(), help="Folder of benchmarks that requests may refer to.")
+@click.option("--token-file", type=click.Path(), help="File with the token that clients must send.")
 @options_of(ExamOptions, only=("timeout",), timeout="CPU seconds of a program where its item does not say.")
-@click.option(
-    "--deadline",
-    type=Number(min=0.1),
-    default=600.0,
-    show_default=True,
-    help="Seconds that a request is worked for at most.",
-)
+@click.option("--deadline", type=Number(min=0.1), default=600.0, show_default=True, help="Maximum seconds per request.")
 @click.option(
     "--queue",
     type=click.IntRange(min=1),
     default=4096,
     show_default=True,
-    help="Items that may wait; above that callers are told 429.",
+    help="Maximum queued items; beyond it requests get status 429.",
 )
 @click.option(
     "--cache",
     type=click.IntRange(min=0),
     default=65536,
     show_default=True,
-    help="Verdicts that are remembered by content; 0 for none.",
+    help="Verdicts cached by content; 0 disables the cache.",
 )
 @click.option(
-    "--grace", type=Number(min=0), default=30.0, show_default=True, help="Seconds to finish in when told to end."
+    "--grace", type=Number(min=0), default=30.0, show_default=True, help="Seconds to finish running work on shutdown."
 )
 @options_of(ExamOptions, only=("isolation",))
 @options_of(ExamOptions, only=("python",), python="Interpreter (3.11 or newer) whose packages programs may import.")
 @options_of(ExamOptions, only=("engine",))
 def command(**options: Any) -> int:
-    """Answer rewards over HTTP: programs marked in isolation, a number or a reason, until interrupted.
+    """Serve a reward API for RL training, until interrupted. Programs run isolated; a reward is a number or a reason.
 
     POST /v1/mark, /v1/score, /run_code, /get_reward; GET /health, /metrics, /openapi.json, and a page that shows load.
     """

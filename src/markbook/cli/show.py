@@ -61,9 +61,9 @@ _MOST = 200
 @click.argument("run", type=click.Path(), shell_complete=completing(run_names, files=True))
 @click.argument("item")
 @click.option("--model", default="", help="Only this model's attempts.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON: a list with one object an attempt.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: a list with one object per attempt.")
 def command(run: str, item: str, model: str, *, as_json: bool) -> int:
-    """Show one ITEM of a RUN: what was asked, what each model answered, every test, and why it failed.
+    """Show one ITEM of a RUN: prompt, each model's answer, every test, and why it failed.
 
     RUN is a run's folder, a folder with a single run in it, or `latest`.
     """

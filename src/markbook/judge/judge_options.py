@@ -79,21 +79,18 @@ class JudgeOptions:
     """What a command or a caller may say about its judges."""
 
     base_url: str = _judge_option(
-        "",
-        "--base-url",
-        help="Where the judge's server is, if not at its provider's own address.",
-        danger=would_send_key,
+        "", "--base-url", help="URL of the judge's server, if not its provider's own.", danger=would_send_key
     )
     cassette: Path | None = _judge_option(
         None,
         "--cassette",
         values=FILE,
-        help="Record the judge's answers in this file; replay it if it is there.",
+        help="Record the judge's replies in this file, or replay them if it exists.",
         danger=would_write,
     )
-    samples: int = _judge_option(1, "--samples", values=CountRange(1, 100), help="Answers a question and judge.")
+    samples: int = _judge_option(1, "--samples", values=CountRange(1, 100), help="Completions per question and judge.")
     temperature: float | None = _judge_option(
-        None, "--temperature", values=NumberRange(0, 2), help="Of the judge; 0 for one sample, else 0.7."
+        None, "--temperature", values=NumberRange(0, 2), help="Default: 0 for one sample, else 0.7."
     )
     """None: 0 for one sample, else 0.7."""
     mode: str = _judge_option(
@@ -101,7 +98,7 @@ class JudgeOptions:
         "--judge-mode",
         parameter="judge_mode",
         values=WordChoice(MODES),
-        help="How the structured reply is asked for.",
+        help="How the structured reply is requested.",
         shows_default=False,
     )
     retries: int | None = _judge_option(
@@ -109,7 +106,7 @@ class JudgeOptions:
         "--max-retries",
         parameter="max_retries",
         values=CountRange(0, 20),
-        help=f"Further HTTP requests for one judgement, whatever went wrong ({JUDGE_PATIENCE.retries}).",
+        help=f"HTTP retries per judgement (default {JUDGE_PATIENCE.retries}).",
     )
     """None: what the caller's configuration says."""
     seconds: float | None = _judge_option(
@@ -117,7 +114,7 @@ class JudgeOptions:
         "--judge-timeout",
         parameter="judge_timeout",
         values=NumberRange(0, above_low=True),
-        help=f"Deadline of one request in seconds, waiting for a turn aside ({JUDGE_PATIENCE.seconds:g}).",
+        help=f"Timeout per request in seconds, queueing excluded (default {JUDGE_PATIENCE.seconds:g}).",
     )
     """None: what the caller's configuration says."""
     per_minute: float | None = _judge_option(
@@ -125,27 +122,27 @@ class JudgeOptions:
         "--requests-per-minute",
         parameter="requests_per_minute",
         values=NumberRange(0, above_low=True),
-        help="The most requests a minute to each judge.",
+        help="Maximum requests per minute to each judge.",
     )
     workers: int = _judge_option(
         JUDGE_PATIENCE.concurrency,
         "--judge-workers",
         parameter="judge_workers",
         values=CountRange(1, 64),
-        help="Judgements under way at once.",
+        help="Concurrent judgements.",
     )
     max_cost: float | None = _judge_option(
-        None, "--max-cost", values=NumberRange(0), help="Stop asking before the judge has cost this much (US dollars)."
+        None, "--max-cost", values=NumberRange(0), help="Maximum cost of the judge in US dollars."
     )
     """US dollars for the whole run."""
     price: str = _judge_option(
         "",
         "--judge-price",
         parameter="judge_price",
-        help="IN/OUT in dollars for a million tokens, where no price is known.",
+        help="Prices IN/OUT in US dollars per million tokens, where none is listed.",
     )
     token_weights: bool = _judge_option(
-        False, "--token-weights", help="Weigh marks by token probabilities, where the server gives them."
+        False, "--token-weights", help="Weigh scores by token probabilities, where the server returns them."
     )
 
     def check(self) -> None:

@@ -88,10 +88,12 @@ def _headline(board: Leaderboard, scale: Scale) -> str:
     near = [standing.model for standing in others if set(standing.group) & set(best.group)]
     score = f"{cut(best.model, _NAME)} ({scale.value(best.summary.value)})"
     if not near:
-        return f"{score} stands apart from all {len(others)} others."
+        return f"{score} is significantly better than all {len(others)} others."
     named = " and ".join(cut(model, _NAME) for model in near) if len(near) < 3 else f"{len(near)} others"
     rest = len(others) - len(near)
-    return f"{score} cannot be told apart from {named}" + (f"; it stands apart from the other {rest}." if rest else ".")
+    return f"{score} does not differ significantly from {named}" + (
+        f"; it is better than the other {rest}." if rest else "."
+    )
 
 
 def _picture(board: Leaderboard, sheet: Sheet) -> Markup | None:

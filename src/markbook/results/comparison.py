@@ -9,7 +9,7 @@ and JSON file lays that out without computing anything anew.
 - `pairs.compare_pairs` gives each two models' difference over *their common* samples, judged with Holm over all pairs.
 - `leaderboard.in_groups` turns the judged pairs into letters: two models share one exactly if they are not distinguishable.
 - `headline` says it in a sentence. It may claim only what the judged pairs bear: who leads by the mean but is not shown to
-  be better "cannot be told apart". The mean over all of a model's samples and the paired difference can point in opposite
+  be better "does not differ significantly". The mean over all of a model's samples and the paired difference can point in opposite
   directions where samples are missing; the pair decides then, and the sentence says so.
 
 The number of pairs grows with the square of the models, so beyond `MOST_COMPARED` there are standings only.
@@ -83,7 +83,7 @@ def tables(comparison: Comparison, *, all_pairs: bool = False, narrow: bool = Fa
             cells = (scale.with_spread(means[name].value, means[name].low, means[name].high) for name in names)
             topics.append((topic, str(n), *cells))
         headers, level = ("Topic", "Samples", *names), format_level(usual=1 - comparison.alpha)
-        note = f"In brackets the {level} intervals."
+        note = f"{level} CI in brackets."
         tables.append(Table("By topic", headers, tuple(topics), frozenset(range(1, len(names) + 2)), note))
     return tables
 
@@ -140,8 +140,8 @@ def _pairs(comparison: Comparison, *, all_pairs: bool, narrow: bool) -> Table:
     remaining = len(comparison.pairs) - len(pairs)
     unit = "points" if comparison.range == (0.0, 1.0) else "the metric's unit"
     note = (
-        f"First minus second, in {unit}, over the samples both have. Detectable: the smallest true difference that this "
-        "many samples show in 80 % of cases. Adjusted by Holm."
+        f"First minus second, in {unit}, over the samples both have. MDE: the minimum detectable effect at this number "
+        "of samples (80 % power). Adjusted by Holm."
     )
     if remaining:
         note += f" {remaining} more pairs: --all-pairs or --json."
@@ -163,7 +163,7 @@ def _pairs(comparison: Comparison, *, all_pairs: bool, narrow: bool) -> Table:
     return Table(
         title="Paired differences",
         headers=("First", "Second", "Difference", level, "p", "p adjusted",
-                 "Only first / second", "McNemar p", "Detectable", "Verdict"),
+                 "Only first / second", "McNemar p", "MDE", "Verdict"),
         rows=tuple(rows),
         numeric=frozenset(range(2, 9)),
         note=note,
@@ -296,7 +296,7 @@ def headline_of_one(model: str, summary: Summary, limits: tuple[float, float], s
         return Headline(f"{score}.")
     width = scale.value(interval.high - interval.low)
     step = f"Four times as many {samples}, {_about(4 * summary.n)}, would halve the width of that interval ({width})."
-    text = f"{score}; with {format_level([interval])} confidence {scale.value(interval.low)} to {scale.value(interval.high)}."
+    text = f"{score} ({format_level([interval])} CI {scale.value(interval.low)} to {scale.value(interval.high)})."
     return Headline(text, step if interval.high > interval.low else "")
 
 
@@ -311,10 +311,10 @@ def _join_names(names: Sequence[str], word: str = "and") -> str:
 def _say_tied(tied: Sequence[str], apart: Callable[[str, str], bool]) -> str:
     if any(apart(first, other) for first, other in combinations(tied[1:], 2)):
         # The others can be told apart from one another: only the best is tied with all of them.
-        return f"{_join_names(tied[:1])} cannot be told apart from {_join_names(tied[1:], 'or')}"
+        return f"{_join_names(tied[:1])} does not differ significantly from {_join_names(tied[1:], 'or')}"
     if len(tied) > _NAMED:
-        return f"{_join_names(tied[:1])} and {len(tied) - 1} others cannot be told apart"
-    return f"{_join_names(tied)} cannot be told apart"
+        return f"{_join_names(tied[:1])} and {len(tied) - 1} others do not differ significantly"
+    return f"{_join_names(tied)} do not differ significantly"
 
 
 def _say_beaten(best: str, rest: Sequence[str], pairs: dict[frozenset[str], Pair], scale: Scale) -> str:
@@ -347,28 +347,26 @@ def _step(
     gap = abs(pair.difference.value or 0.0)
     differences = pair.differences(comparison.range[1] - comparison.range[0])
     if gap == 0:
-        return f"{both} scored alike here; other or harder {samples} may tell them apart, more of the same hardly."
+        return f"{both} have the same score here; more {samples} of this kind are unlikely to separate them, harder ones may."
     if differences is None:
         if pair.n < 2:
-            return f"{both} have a single one of the {samples} in common; more would tell how sure their difference is."
+            return f"{both} share only one of the {samples}: too few to estimate the uncertainty of their difference."
         if "n_clusters" in pair.difference.stats:
             why = pair.difference.note.removesuffix(": no interval")
-            return f"How sure the difference between {both} is cannot be said ({why}); {samples} of other clusters would tell."
-        return (
-            f"{both} differ by the same on all {pair.n:,} {samples} that both have; more would tell whether that holds."
-        )
+            return f"The uncertainty of the difference between {both} is unknown ({why}); {samples} of more clusters are needed."
+        return f"{both} differ by the same amount on all {pair.n:,} shared {samples}: more are needed to estimate the uncertainty."
     # At Holm's level: more samples have to settle the pair in a table of as many pairs as this one.
     level = holm_level(pair, count_open(comparison.pairs, comparison.alpha), comparison.alpha)
     needed = items_to_show(differences, gap, alpha=level, most=_HOPELESS)
     if needed is None:
-        return f"The difference between {both} is so small here that more {samples} like these will hardly settle it."
+        return f"The difference between {both} is too small to confirm with more {samples} like these."
     scale = Scale(comparison.range)
     unit = " points" if scale.factor == 100 else ""
+    # So many samples did not settle it, whatever the approximation says, so the advice is always for more.
+    plan = _about(max(needed, pair.n + 1))
     return (
-        # So many samples did not settle it, whatever the approximation says, so the advice is always for more.
-        f"{_about(max(needed, pair.n + 1))} {samples} like these would settle {both}, "
-        f"if they differ by the {scale.value(gap)}{unit} seen here."
-    ).replace("about", "About", 1)
+        f"To confirm a difference of {scale.value(gap)}{unit} between {both}, plan for {plan} {samples} (80 % power)."
+    )
 
 
 def _about(number: int) -> str:

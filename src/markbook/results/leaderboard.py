@@ -1,4 +1,4 @@
-"""Many models on one benchmark: their standings, and which of them cannot be told apart."""
+"""Many models on one benchmark: their standings, and which of them do not differ significantly."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ def tables(noises: Sequence[ModelNoise], metric: str) -> list[Table]:
                "Split-half reliability")  # fmt: skip
     level = " or ".join(sorted({format_level(usual=model_noise.noise.confidence) for model_noise in noises}))
     note = (
-        f"In brackets the {level} intervals over the items. Two runs must differ: beyond it ({level}) repeating alone does not "
+        f"{level} CI over the items in brackets. Two runs must differ: beyond it ({level}) repeating alone does not "
         "explain a difference of two single runs."
     )
     tables = [Table(f"Noise of {metric}", headers, rows, frozenset({2, 3, 4, 5}), note)]

@@ -51,7 +51,7 @@ class RunOptions:
     A field can change a result unless it says otherwise.
     """
 
-    workers: int | None = workers_option("Work items run at once [default: one a core].")
+    workers: int | None = workers_option("Parallel workers [default: one per core].")
     engine: str = option(
         "local",
         "--engine",
@@ -63,24 +63,18 @@ class RunOptions:
     )
     """Where the work runs: `local`, `ray`, or another of `markbook list engines`."""
     output: str | os.PathLike[str] = run_option(
-        "generated", "-o", "--output", values=PATH, help="Where the run folder is made."
+        "generated", "-o", "--output", values=PATH, help="Folder for the run folder."
     )
-    """Where the run folder is made."""
     resume: str | os.PathLike[str] | None = run_option(
         None,
         "--resume",
         values=RUN,
-        help="Go on with this run folder (evaluation_*); the other arguments are taken from it.",
+        help="Continue this run folder (evaluation_*); all other arguments are taken from it.",
     )
     """A run folder to go on with instead; what can change a result must be what it was."""
-    name: str = run_option("", "--name", metavar="TEXT", help="What the run is called in `markbook view`.")
-    """What the run is called in lists of runs."""
-    tags: Sequence[str] = run_option(
-        (), "--tag", repeats=True, metavar="TEXT", help="A word to find the run by; several times."
-    )
-    """Words to find it by."""
-    notes: str = run_option("", "--notes", metavar="TEXT", help="What is to be remembered of the run.")
-    """What is to be remembered of it."""
+    name: str = run_option("", "--name", metavar="TEXT", help="Name of the run in lists and reports.")
+    tags: Sequence[str] = run_option((), "--tag", repeats=True, metavar="TEXT", help="Tag (repeatable).")
+    notes: str = run_option("", "--notes", metavar="TEXT", help="Free-text notes.")
     strict: bool = strict_option("Refuse (exit 65) if any row would be skipped.")
     """Refuse to work if any row of the inputs would be skipped."""
     reports: Sequence[str] = option(("html",), changes_results=False)
@@ -102,14 +96,14 @@ class AskingOptions(RunOptions):
     """How a model is asked, whatever kind of run asks it."""
 
     model: str | None = model_option(
-        None, "--model", metavar="PROVIDER:NAME", help="The model to ask instead, such as openai:gpt-4o-mini."
+        None, "--model", metavar="PROVIDER:NAME", help="The model to query, such as openai:gpt-4o-mini."
     )
     """`PROVIDER:NAME`; None where the answers exist."""
     generator: str = model_option(
         "",
         "--generator",
         metavar="NAME",
-        help="A generator plugin that answers instead (`markbook list generators`); --model is its name for the model.",
+        help="A generator plugin that answers in place of a model API (`markbook list generators`); --model names its model.",
         # run.json of a run that is resumed may come from anybody, and such a name is code.
         danger=lambda name: "would import what it names" if ":" in name else "",
     )
@@ -118,7 +112,7 @@ class AskingOptions(RunOptions):
         "",
         "--base-url",
         metavar="URL",
-        help="Where the model's server is: with openai:NAME any OpenAI-compatible one (vLLM, Ollama, llama.cpp).",
+        help="URL of the model's server; with openai:NAME any OpenAI-compatible one (vLLM, Ollama, llama.cpp).",
         # An address out of a foreign run.json would be sent the user's key.
         danger=would_send_key,
     )
@@ -128,40 +122,40 @@ class AskingOptions(RunOptions):
         "--samples",
         values=CountRange(1, 10_000),
         metavar="N",
-        help="Answers a question [default: one, or what a task says].",
+        help="Completions per prompt [default: 1, or the task's value].",
     )
     """Answers per question; None for one, or what a task says."""
     gen_kwargs: str = asking_option(
-        "", "--gen-kwargs", metavar="KEY=VALUE,...", help="Told to the model, over a task: temperature=0.7,until=END."
+        "", "--gen-kwargs", metavar="KEY=VALUE,...", help="Generation parameters, such as temperature=0.7,until=END."
     )
     """What a model is told beside the prompt, over what a task says: `temperature=0.7,max_gen_toks=100`."""
-    system: str = asking_option("", "--system", metavar="TEXT", help="The system message, before what a task says.")
+    system: str = asking_option("", "--system", metavar="TEXT", help="System message; precedes the task's own.")
     """The system message, before what a task says; of a model that continues texts, their beginning."""
     concurrency: int = patience_option(
-        PATIENCE.concurrency, "--concurrency", values=CountRange(1), help="Requests at a time."
+        PATIENCE.concurrency, "--concurrency", values=CountRange(1), help="Concurrent requests."
     )
     per_minute: float | None = patience_option(
         None,
         "--requests-per-minute",
         parameter="per_minute",
         values=NumberRange(0, above_low=True),
-        help="The most requests a minute.",
+        help="Maximum requests per minute.",
     )
     retries: int = patience_option(
-        PATIENCE.retries, "--retries", values=CountRange(0), help="Further HTTP requests for one answer."
+        PATIENCE.retries, "--retries", values=CountRange(0), help="HTTP retries per completion."
     )
     request_seconds: float = patience_option(
         PATIENCE.seconds,
         "--request-timeout",
         parameter="request_seconds",
         values=NumberRange(0.1),
-        help="Seconds for one request as a whole.",
+        help="Timeout per request in seconds.",
     )
     max_cost: float | None = patience_option(
-        None, "--max-cost", values=NumberRange(0), metavar="USD", help="What the whole run may cost."
+        None, "--max-cost", values=NumberRange(0), metavar="USD", help="Maximum cost of the run."
     )
     price: str = patience_option(
-        "", "--price", metavar="IN/OUT", help="US dollars for a million tokens, where no price is listed."
+        "", "--price", metavar="IN/OUT", help="Prices in US dollars per million tokens, where none is listed."
     )
 
 
@@ -173,7 +167,7 @@ class StoppingOptions(AskingOptions):
         None,
         "--against",
         values=RUN,
-        help="The earlier run, or another tool's results, that --stop-when is about.",
+        help="The earlier run, or another tool's results, that --stop-when compares with.",
         section=GATES_AND_STOPPING,
         changes_results=False,
         kept="sources",
@@ -183,8 +177,8 @@ class StoppingOptions(AskingOptions):
         "",
         "--stop-when",
         metavar="decided|precise:X",
-        help="Do the samples in a drawn order and stop when the difference from --against is decided, or its interval "
-        "is +-X or closer; both hold however often they are looked at.",
+        help="Evaluate samples in random order and stop when the difference from --against is significant, or its "
+        "interval is +-X or narrower; both stay valid under repeated looks.",
         section=GATES_AND_STOPPING,
         changes_results=False,
         kept="config.stop",
@@ -195,7 +189,7 @@ class StoppingOptions(AskingOptions):
     allow_different_measures: bool = option(
         False,
         "--allow-different-measures",
-        help="Compare also numbers that were measured differently (another judge, rubric, options); a note says so.",
+        help="Also compare numbers that were measured differently (another judge, rubric, options), with a note.",
         section=GATES_AND_STOPPING,
         changes_results=False,
     )
@@ -204,7 +198,7 @@ class StoppingOptions(AskingOptions):
         "auto",
         "--isolation",
         values=WordChoice(("auto", "strict", "weak")),
-        help="auto refuses below level B, strict below A, weak runs with what there is; see `markbook doctor`.",
+        help="Minimum isolation: auto requires level B, strict level A, weak accepts any; see `markbook doctor`.",
         section=MACHINE,
         changes_results=False,
     )

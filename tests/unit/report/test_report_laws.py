@@ -76,7 +76,7 @@ def figures(form, files):
             words = without_pictures(text) if form == "html" else text
             found[name] = (
                 sorted(NUMBER.findall(words)),
-                sorted(re.findall(r"is better|cannot be told apart|distinguishable", words)),
+                sorted(re.findall(r"is better|differ significantly|distinguishable", words)),
             )
     return found
 

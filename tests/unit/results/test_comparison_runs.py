@@ -144,7 +144,7 @@ def test_command_prints_tables_json_csv_and_markdown(exam_run):
     assert {"model_a", "model_b", "difference", "interval", "p", "p_adjusted", "mcnemar_p"} <= set(record["pairs"][0])
     assert len(list(csv.reader(io.StringIO(as_csv.stdout)))) == 4
     assert as_md.stdout.startswith(
-        "**strong and middling cannot be told apart on these 24 samples; both are better than weak"
+        "**strong and middling do not differ significantly on these 24 samples; both are better than weak"
     )
     assert "## Ranking" in as_md.stdout
 

@@ -26,10 +26,11 @@ def test_two_that_cannot_be_told_apart_and_one_that_is_worse():
     low = min(abs(pair.difference.low) for pair in found.pairs[1:])
     high = max(abs(pair.difference.high) for pair in found.pairs[1:])
     assert said.text == (
-        f"a and b cannot be told apart on these 140 problems; both are better than c by {100 * low:.0f} to {100 * high:.0f} points."
+        f"a and b do not differ significantly on these 140 problems; both are better than c by {100 * low:.0f} to {100 * high:.0f} points."
     )
-    assert said.step.startswith("About ")
-    assert "problems like these would settle a and b, if they differ by the" in said.step
+    assert said.step.startswith("To confirm a difference of ")
+    assert " points between a and b, plan for about " in said.step
+    assert said.step.endswith(" problems (80 % power).")
 
 
 def test_the_number_advised_is_the_one_that_the_power_formula_gives():
@@ -38,7 +39,7 @@ def test_the_number_advised_is_the_one_that_the_power_formula_gives():
     found = compared(a=0.80, b=0.76)
     (pair,) = found.pairs
     needed = items_needed(abs(pair.difference.value), pair.difference.stats["sd"], alpha=0.05)
-    advised = int(headline(found).step.split()[1].replace(",", ""))
+    advised = int(headline(found).step.split("about ")[1].split()[0].replace(",", ""))
 
     assert needed <= advised <= 1.1 * needed
     assert advised > 140
@@ -48,27 +49,27 @@ def test_the_best_alone_is_said_to_be_better_than_each():
     said = headline(compared(a=0.9, b=0.5, c=0.48), "problems")
 
     assert said.text.startswith("a (90.0) is better than b and c by ")
-    assert "would settle b and c" in said.step
+    assert "between b and c, plan for about" in said.step
 
 
 def test_where_nothing_differs_nothing_is_claimed():
     said = headline(compared(n=10, a=0.5, b=0.5))
 
-    assert said.text == "a and b cannot be told apart on these 10 samples."
+    assert said.text == "a and b do not differ significantly on these 10 samples."
     assert "better" not in said.text
 
 
 def test_many_models_are_counted_instead_of_named():
     said = headline(compared(n=20, **{f"m{at}": 0.5 + at / 100 for at in range(9)}))
 
-    assert "and 8 others cannot be told apart on these 20 samples" in said.text
+    assert "and 8 others do not differ significantly on these 20 samples" in said.text
 
 
 def test_one_model_says_its_interval_and_what_would_halve_it():
     summary = summarise_values([1.0] * 60 + [0.0] * 40, metric="score")
     said = headline_of_one("a", summary, (0.0, 1.0), "problems")
 
-    assert said.text.startswith("a scores 60.0 on 100 problems; with 95 % confidence ")
+    assert said.text.startswith("a scores 60.0 on 100 problems (95 % CI ")
     assert "about 400" in said.step
 
 
@@ -110,7 +111,7 @@ def test_three_of_which_every_two_share_other_samples():
         compare_sheet(Sheet("score", {"a": solved("x", "y"), "b": solved("x", "z"), "c": solved("y", "z")}))
     )
 
-    assert said.text == "a, b and c cannot be told apart on the samples that they share."
+    assert said.text == "a, b and c do not differ significantly on the samples that they share."
 
 
 @pytest.mark.parametrize(
@@ -119,17 +120,17 @@ def test_three_of_which_every_two_share_other_samples():
         (
             [1.0],
             [0.0],
-            "a and b have a single one of the rows in common; more would tell how sure their difference is.",
+            "a and b share only one of the rows: too few to estimate the uncertainty of their difference.",
         ),
         (
             [0.7] * 4,
             [0.6] * 4,
-            "a and b differ by the same on all 4 rows that both have; more would tell whether that holds.",
+            "a and b differ by the same amount on all 4 shared rows: more are needed to estimate the uncertainty.",
         ),
         (
             [0.7] * 4,
             [0.7] * 4,
-            "a and b scored alike here; other or harder rows may tell them apart, more of the same hardly.",
+            "a and b have the same score here; more rows of this kind are unlikely to separate them, harder ones may.",
         ),
     ],
 )
@@ -150,4 +151,6 @@ def test_a_name_with_the_word_and_in_it_stays_as_it_is():
 
     said = headline(compare_sheet(Sheet("score", marks)), "problems")
 
-    assert said.text.startswith("oil cannot be told apart from salt and pepper or vinegar on these 14 problems")
+    assert said.text.startswith(
+        "oil does not differ significantly from salt and pepper or vinegar on these 14 problems"
+    )

@@ -28,21 +28,21 @@ Examples:
 @click.option(
     "--reference",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="What a good run does: a JSON list of calls, a map of contexts to tools, or a trace in any format.",
+    help="Expected behaviour: a JSON list of calls, a map of contexts to tools, or a trace in any format.",
 )
-@click.option("--reference-from-best", is_flag=True, help="Take each task's shortest successful run as the reference.")
-@click.option("--format", "reader", metavar="NAME", help="The trace's format; found out from the content by default.")
+@click.option("--reference-from-best", is_flag=True, help="Use each task's shortest successful run as the reference.")
+@click.option("--format", "reader", metavar="NAME", help="Format of the trace [default: detected from the content].")
 @click.option("--profile", type=click.Choice(["corrected", "documented"]), default="corrected", show_default=True)
-@click.option("--steps", default=40, show_default=True, help="Lines of the timeline.")
-@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with the graph drawn.")
+@click.option("--steps", default=40, show_default=True, help="Maximum lines of the timeline.")
+@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write an HTML page with the graph.")
 @click.option(
-    "--label-at", default="", metavar="URL", help="What `markbook label --reasons` printed: the page links to it."
+    "--label-at", default="", metavar="URL", help="URL printed by `markbook label --reasons`, for links from the page."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(
     file: Path, reference: Path | None, reader: str | None, html: Path | None, *, as_json: bool, **options: Any
 ) -> None:
-    """Show one trace: its timeline, its graph of agents, and its numbers."""
+    """Show an agent trace: timeline, agent graph, metrics."""
     if reference is not None and options["reference_from_best"]:
         raise UsageError("--reference and --reference-from-best exclude each other")
     if reader is not None:

@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 # The numbers of a trace's page by what they are about.
 
 _GROUPS: tuple[tuple[str, Sequence[GraphMetric]], ...] = (
-    ("The run as a whole", PRIMARY),
+    ("Whole run", PRIMARY),
     ("Tools", tools.METRICS),
-    ("The way that was gone", paths.METRICS),
+    ("Path", paths.METRICS),
     ("Messages", balance.COMMUNICATION_METRICS),
-    ("The graph of agents", centrality.METRICS),
-    ("How work was shared", balance.METRICS),
+    ("Agent graph", centrality.METRICS),
+    ("Load balance", balance.METRICS),
 )
 
 

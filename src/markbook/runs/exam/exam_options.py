@@ -40,7 +40,7 @@ class ExamOptions(StoppingOptions):
         "--solutions",
         values=PATH,
         repeats=True,
-        help="Answers: files or folders, one or several models.",
+        help="Solutions: files or folders, of one or several models.",
         changes_results=False,
         kept="sources",
     )
@@ -49,7 +49,7 @@ class ExamOptions(StoppingOptions):
         "auto",
         "--format",
         completes="loaders",
-        help="The benchmark's format, if it is not detected.",
+        help="Format of the benchmark.",
         # A loader named by its module is code, and run.json of a run that is resumed may come from anybody.
         danger=lambda name: "would be executed" if ":" in name else "",
     )
@@ -57,33 +57,34 @@ class ExamOptions(StoppingOptions):
         "auto",
         "--extract",
         values=choice(_Extract),
-        help="Look for the code in raw replies: those that do not compile, all, or none.",
+        help="Extract code from raw replies: from those that do not compile, from all, or from none.",
     )
     skip_unavailable: bool = input_option(
         False,
         "--skip-unavailable",
-        help="Leave out problems in languages whose toolchain is not here, as missing, instead of refusing (exit 4).",
+        help="Report problems whose language toolchain is not installed as missing, instead of refusing to run (exit 4).",
     )
     """Leave out the problems in languages whose toolchains are not here, as missing, instead of refusing the exam."""
     timeout: float = rule_option(
-        60.0, "--timeout", values=NumberRange(0.1, DAY), help="CPU seconds a solution may use."
+        60.0, "--timeout", values=NumberRange(0.1, DAY), help="CPU time limit of a solution, in seconds."
     )
-    """CPU seconds an attempt may use at most."""
     adaptive: bool | None = rule_option(
         None,
         "--adaptive-timeout/--fixed-timeout",
         parameter="adaptive",
-        help="Limit each problem to 20 x its canonical solution's CPU time, at least 3 s and at most --timeout; or all "
-        "to --timeout. [default: adaptive; fixed with --profile documented]",
+        help="Limit each problem to 20 x the CPU time of its reference solution (at least 3 s, at most --timeout), or all "
+        "problems to --timeout. [default: adaptive; fixed with --profile documented]",
     )
     """Lower each problem's CPU limit to 20 times what its canonical solution needs, at least 3 seconds; None for what the
     profile says: the corrected one does, the documented one knows one limit for all."""
-    memory_mb: int = rule_option(2048, "--memory-mb", values=CountRange(64, 1 << 20), help="Memory a solution may use.")
+    memory_mb: int = rule_option(
+        2048, "--memory-mb", values=CountRange(64, 1 << 20), help="MiB that a solution may use."
+    )
     error_policy: _ErrorPolicy = rule_option(
         "zero",
         "--error-policy",
         values=choice(_ErrorPolicy),
-        help="What an attempt with an error scores: 0, or the share of tests that passed.",
+        help="Score of an attempt with an error: 0, or the share of tests that passed.",
     )
     profile: _Profile = rule_option(
         "corrected",
@@ -93,13 +94,13 @@ class ExamOptions(StoppingOptions):
     )
     """The exam's documented arithmetic is well defined, so both give the same numbers; recorded with the run."""
     all_tests: bool = rule_option(
-        False, "--all-tests", help="Programs that read and write: run the tests behind the first that fails, too."
+        False, "--all-tests", help="Programs that read and write: also run the tests after the first failure."
     )
     """Go on with the tests of a program that reads and writes when it has failed one."""
     fresh_tests: bool = rule_option(
         False,
         "--fresh-tests",
-        help="Functions and classes: load the solution anew for each test, and flag what then comes out otherwise.",
+        help="Functions and classes: load the solution again for each test, and flag tests whose result changes.",
     )
     """Give every test of a function problem a freshly loaded solution of its own."""
     separate: bool = rule_option(
@@ -107,14 +108,14 @@ class ExamOptions(StoppingOptions):
         "--in-process",
         parameter="in_process",
         inverts=True,
-        help="Run tests beside the candidate: verdicts can be forged, and passes are unchecked.",
+        help="Run tests in the solution's process: verdicts can be forged, and passes are unchecked.",
         kept="config.separate",
         # The flag is the opposite of the field, which is what run.json keeps.
         decode=lambda is_separate: not is_separate,
     )
     """Keep tests and candidate in different processes."""
-    seed: int = rule_option(0, "--seed", values=CountRange(), help="For resampled intervals.")
-    workers: int | None = workers_option("Solutions run at once [default: one a core].")
+    seed: int = rule_option(0, "--seed", values=CountRange(), help="Seed of resampled intervals.")
+    workers: int | None = workers_option("Parallel workers [default: one per core].")
     python: str = option(
         "",
         "--python",
@@ -129,14 +130,14 @@ class ExamOptions(StoppingOptions):
         "--no-dedupe",
         parameter="no_dedupe",
         inverts=True,
-        help="Run exactly equal answers again instead of once.",
+        help="Run identical solutions each time instead of once.",
         section=MACHINE,
         changes_results=False,
     )
     reuse_verdicts: bool = option(
         False,
         "--reuse-verdicts",
-        help="Do not run again what an earlier run did in the same way.",
+        help="Reuse verdicts of earlier runs with identical code, tests, limits and environment.",
         section=MACHINE,
         changes_results=False,
     )

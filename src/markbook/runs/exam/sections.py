@@ -373,7 +373,7 @@ def _groups(tallies: Sequence[Tally], grouping: Grouping) -> Section | None:
         headers=(title if grouping != "problem_type" else "Kind", "Problems", *models),
         rows=tuple(rows),
         numeric=frozenset(range(1, len(models) + 2)),
-        note=f"In brackets the {level} intervals.",
+        note=f"{level} CI in brackets.",
     )
     if grouping == "complexity":
         levels = [group.removeprefix("level_") for group in groups]

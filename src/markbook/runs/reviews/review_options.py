@@ -48,14 +48,14 @@ class ReviewOptions(RunOptions):
         help="Generated reviews: JSON or JSON Lines, or a folder of them or of runs.",
     )
     traces: Path | None = _review_option(
-        None, "--traces", MARKED, values=FILE, help="A folder with one trace a paper, or <system>/<paper>."
+        None, "--traces", MARKED, values=FILE, help="A folder with one trace per paper, or <system>/<paper>."
     )
     tool_reference: Path | None = _review_option(
         None,
         "--tool-reference",
         MARKED,
         values=FILE,
-        help="Which tools are right: JSON, a map of contexts to tools (`default` for the rest), for all papers or by paper.",
+        help="Expected tools: JSON, a map of contexts to tools (`default` for the rest), for all papers or by paper.",
     )
     limit: int | None = _review_option(
         None, "--limit", MARKED, values=CountRange(1), help="Only the first N generated reviews."
@@ -65,7 +65,7 @@ class ReviewOptions(RunOptions):
         "--judge",
         ASKING_JUDGES,
         repeats=True,
-        help="PROVIDER:NAME, several times for a panel; @URL names its own server; or off.",
+        help="PROVIDER:NAME, or off. Repeat for a panel; @URL names its server.",
         shows_default=False,
         # A judge's address out of a foreign run.json would be sent the user's key.
         danger=judges_would_send_key,
@@ -80,21 +80,21 @@ class ReviewOptions(RunOptions):
     )
     policy: str = _review_option("", "--policy", SCORES, help="require_complete (default), renormalise or bounds.")
     similarity: str = _review_option(
-        "", "--similarity", SCORES, help="Which similarities: some of semantic,cosine,jaccard."
+        "", "--similarity", SCORES, help="Similarities to compute, of semantic,cosine,jaccard."
     )
     calibrate: float | None = _review_option(
         None,
         "--calibrate",
         SCORES,
         values=NumberRange(0, 100),
-        help="Take the success threshold from this percentile of human reviews.",
+        help="Set the success threshold to this percentile of the human reviews.",
     )
     rescored: Path | None = option(
         None,
         "--rescore",
         parameter="rescored",
         values=FILE,
-        help="Score this run again with another --config or --policy; nothing is asked or measured.",
+        help="Rescore this run with another --config or --policy; nothing is queried or measured.",
         section=SCORES,
         changes_results=False,
     )
@@ -103,11 +103,11 @@ class ReviewOptions(RunOptions):
         "--profile",
         SCORES,
         values=choice(_Profile),
-        help="documented reproduces the document's formulas with their faults.",
+        help="documented reproduces the formulas of the original document, faults included.",
     )
-    seed: int = _review_option(0, "--seed", SCORES, values=CountRange(), help="Of resampling and of the judge.")
-    workers: int | None = workers_option("Processes that compare texts and read traces [default: this one alone].")
-    output: Path = run_option(Path("generated"), "-o", "--output", values=FILE, help="Where the run folder is made.")
+    seed: int = _review_option(0, "--seed", SCORES, values=CountRange(), help="Seed of resampling and of the judge.")
+    workers: int | None = workers_option("Parallel workers for similarities and traces [default: 1].")
+    output: Path = run_option(Path("generated"), "-o", "--output", values=FILE, help="Folder for the run folder.")
     strict: bool = strict_option("Stop at the first file or row that cannot be read (exit 65).")
 
     def asked(self) -> dict[str, object]:

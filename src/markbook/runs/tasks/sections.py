@@ -281,7 +281,7 @@ def _contexts(gaps: Sequence[ContextGap]) -> Section:
             )
     headers = (
         "Metric", "Contexts", "Task", "Difference", f"{format_level(gap.interval for gap in gaps)} interval", "p", "p adjusted",
-        "Rows", "Detectable", "Verdict",
+        "Rows", "MDE", "Verdict",
     )  # fmt: skip
     table = Table(
         title="Contexts compared on the same rows",

@@ -47,7 +47,7 @@ class TaskOptions(StoppingOptions):
         None,
         "--predictions",
         values=PATH,
-        help="Answers that exist: a file, a folder with one file a task, or a run.",
+        help="Existing predictions: a file, a folder with one file per task, or a run.",
         changes_results=False,
         kept="sources",
     )
@@ -56,13 +56,12 @@ class TaskOptions(StoppingOptions):
         None,
         "--data",
         values=PATH,
-        help="A file of rows to use instead of the one that the tasks name.",
+        help="A file of rows to use in place of the tasks' own.",
         changes_results=False,
         kept="sources",
     )
     """A file of rows to use instead of the one that the tasks name."""
-    limit: int | None = input_option(None, "--limit", values=CountRange(1), help="Rows of each task at most.")
-    """Rows of each task at most."""
+    limit: int | None = input_option(None, "--limit", values=CountRange(1), help="Maximum rows per task.")
     contexts: tuple[_ContextMode, ...] = input_option(
         (),
         "--context",
@@ -71,29 +70,30 @@ class TaskOptions(StoppingOptions):
         repeats=True,
         help="Run in these context modes; several are compared row by row.",
     )
-    """Run each task in these context modes, and compare them."""
     missing: _Missing = input_option(
-        "exclude", "--missing", values=choice(_Missing), help="How a missing value counts in a mean."
+        "exclude", "--missing", values=choice(_Missing), help="How missing values enter a mean."
     )
-    """How a missing value counts in a mean."""
     profile: _Profile = input_option(
         "corrected",
         "--profile",
         values=choice(_Profile),
-        help="documented: compute what the metrics document's code computes.",
+        help="documented: reproduce the numbers of the metrics document's code.",
     )
     seed: int = input_option(
-        0, "--seed", values=CountRange(), help="For models that take one, and resampled intervals."
+        0, "--seed", values=CountRange(), help="Seed of the model (where supported) and of resampled intervals."
     )
     turns: bool = asking_option(
-        False, "--turns", help="Ask worked examples as turns, a description as the system message.", after="system"
+        False,
+        "--turns",
+        help="Send few-shot examples as chat turns, and the description as system message.",
+        after="system",
     )
     """Whether worked examples are asked as turns of their own, and a description as the system message."""
     num_fewshot: int | None = asking_option(
         None,
         "--num-fewshot",
         values=CountRange(0, 100),
-        help="Worked examples a question [default: what the task says].",
+        help="Few-shot examples per prompt [default: the task's value].",
         after="turns",
     )
     """Worked examples before each question, instead of what the task says."""
@@ -103,23 +103,23 @@ class TaskOptions(StoppingOptions):
         "models",
         repeats=True,
         metavar="PROVIDER:NAME",
-        help="Who judges in metrics `judge`; repeat for a panel. PROVIDER:NAME@URL has a server of its own.",
+        help="The judge of metrics `judge`; repeat for a panel. PROVIDER:NAME@URL names its server.",
         danger=judges_would_send_key,
     )
     """Who judges, where a task has the metric `judge`; empty: whom its own options name."""
     judge_url: str = beside_a_model(
-        "", "--judge-url", "base_url", metavar="URL", help="Where the judges' server is.", danger=would_send_key
+        "", "--judge-url", "base_url", metavar="URL", help="URL of the judges' server.", danger=would_send_key
     )
     cassette: str | os.PathLike[str] | None = beside_a_model(
         None,
         "--cassette",
         "cassette",
         values=PATH,
-        help="Record the judges' answers in this file; replay it if it is there.",
+        help="Record the judges' replies in this file, or replay them if it exists.",
         danger=would_write,
     )
     judge_samples: int | None = beside_a_model(
-        None, "--judge-samples", "samples", help="Answers a question and judge [default: 1]."
+        None, "--judge-samples", "samples", help="Completions per question and judge [default: 1]."
     )
     judge_temperature: float | None = beside_a_model(
         None, "--judge-temperature", "temperature", help="Of the judges [default: 0 for one sample, else 0.7]."
@@ -129,7 +129,7 @@ class TaskOptions(StoppingOptions):
         "--judge-mode",
         "mode",
         values=WordChoice(("", *MODES)),
-        help="How the structured reply is asked for [default: auto].",
+        help="How the structured reply is requested [default: auto].",
     )
     """How the structured reply is asked for; empty: what the task says, else `auto`."""
     judge_token_weights: bool | None = beside_a_model(
@@ -137,40 +137,37 @@ class TaskOptions(StoppingOptions):
         "--judge-token-weights",
         "token_weights",
         values=SWITCH,
-        help="Weigh marks by token probabilities, where the server gives them.",
+        help="Weigh scores by token probabilities, where the server returns them.",
     )
     judge_retries: int | None = beside_a_model(
-        None,
-        "--judge-retries",
-        "retries",
-        help=f"Further HTTP requests for one judgement [default: {JUDGE_PATIENCE.retries}].",
+        None, "--judge-retries", "retries", help=f"HTTP retries per judgement [default: {JUDGE_PATIENCE.retries}]."
     )
     judge_timeout: float | None = beside_a_model(
         None,
         "--judge-timeout",
         "seconds",
-        help=f"Deadline of one request to a judge in seconds [default: {JUDGE_PATIENCE.seconds:g}].",
+        help=f"Timeout per request to a judge in seconds [default: {JUDGE_PATIENCE.seconds:g}].",
     )
     judge_per_minute: float | None = beside_a_model(
         None,
         "--judge-requests-per-minute",
         "per_minute",
         parameter="judge_per_minute",
-        help="The most requests a minute to each judge.",
+        help="Maximum requests per minute to each judge.",
     )
     judge_workers: int | None = beside_a_model(
-        None, "--judge-workers", "workers", help="Judgements under way at once [default: 4]."
+        None, "--judge-workers", "workers", help="Concurrent judgements [default: 4]."
     )
     judge_max_cost: float | None = beside_a_model(
-        None, "--judge-max-cost", "max_cost", metavar="USD", help="What each judge may cost."
+        None, "--judge-max-cost", "max_cost", metavar="USD", help="Maximum cost of each judge."
     )
     judge_price: str = beside_a_model(
-        "", "--judge-price", "price", metavar="IN/OUT", help="US dollars for a million tokens of the judges."
+        "", "--judge-price", "price", metavar="IN/OUT", help="Prices of the judges in US dollars per million tokens."
     )
     allow_code: bool = option(
         False,
         "--allow-code",
-        help="Let a task name code: `!function` a Python file beside it, a metric `package.module:factory`.",
+        help="Allow tasks to run code: `!function` in a Python file beside the task, a metric `package.module:factory`.",
         section=TASKS_MAY,
         # What only the user may allow: a resumed run's record alone does not turn it on.
         danger=would("run code that its tasks name"),
@@ -179,7 +176,7 @@ class TaskOptions(StoppingOptions):
     allow_unsafe_code: bool = option(
         False,
         "--allow-unsafe-code",
-        help="With --allow-code: also tasks that say `unsafe_code: true`, which run a model's programs with your rights.",
+        help="With --allow-code: also allow tasks with `unsafe_code: true`, which run a model's programs with your rights.",
         section=TASKS_MAY,
         changes_results=False,
         kept="sources",
@@ -189,7 +186,7 @@ class TaskOptions(StoppingOptions):
     allow_download: bool = option(
         False,
         "--allow-download",
-        help="Fetch the data sets of the Hugging Face hub that tasks name, by its client.",
+        help="Allow tasks to download data sets from the Hugging Face hub.",
         section=TASKS_MAY,
         changes_results=False,
         kept="sources",
@@ -197,10 +194,13 @@ class TaskOptions(StoppingOptions):
     )
     """Whether a data set of the Hugging Face hub that a task names may be fetched; its rows are known by their digest."""
     timeout: float = option(
-        60.0, "--timeout", values=NumberRange(0.1, DAY), help="CPU seconds for an answer's tests.", section=TASKS_MAY
+        60.0,
+        "--timeout",
+        values=NumberRange(0.1, DAY),
+        help="CPU seconds for the tests of one completion.",
+        section=TASKS_MAY,
     )
-    """CPU seconds for one answer's tests."""
-    workers: int | None = workers_option("Answers' tests run at once [default: one a core].")
+    workers: int | None = workers_option("Parallel workers for tests [default: one per core].")
     strict: bool = strict_option("Refuse (exit 65) if any row or answer would be skipped.")
 
     def judging(self) -> dict[str, object]:
