@@ -210,8 +210,8 @@ class _Trial:
         """
         true: list[str] = self.record.get("operands", {}).get(index, [])
         return all(
-            any(place < len(wrong) and wrong[place] != given for wrong in self._operands[index])
-            for place, given in enumerate(true)
+            any(place < len(wrong) and wrong[place] != operand for wrong in self._operands[index])
+            for place, operand in enumerate(true)
         )
 
     def wants(self, deal: dict[int, Variant]) -> bool:

@@ -172,8 +172,8 @@ class CompiledTests:
         for index in sorted(which | set(first), reverse=True):
             if index in which or index in needed:
                 wants = variables[index].unset
-                made = {name for before in variables[:index] for name in before.assigned} & wants
-                needed |= {at for at in range(index) if made & variables[at].mentioned or wants & variables[at].bound}
+                shared = {name for before in variables[:index] for name in before.assigned} & wants
+                needed |= {at for at in range(index) if shared & variables[at].mentioned or wants & variables[at].bound}
         return needed & self.sound
 
     @property
