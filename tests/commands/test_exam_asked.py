@@ -183,7 +183,7 @@ def test_a_budget_ends_the_asking(tmp_path):
 @pytest.mark.parametrize(
     ("args", "says"),
     [
-        ((), "Missing option '--solutions' (answers that exist) or '--model' (who is to answer)."),
+        ((), "Missing option '--solutions' (existing solutions) or '--model' (a model to query)."),
         (("--model", "m"), "'m' names no model"),
         (("--model", "openai:m", "--solutions", "x.jsonl"), "one of --solutions and --model"),
         (("--model", "openai:m", "--base-url", "http://127.0.0.1:9/v1"), "127.0.0.1:9"),

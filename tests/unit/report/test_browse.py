@@ -18,8 +18,9 @@ from markbook.report.local_server import COOKIE, NotFound
 from markbook.report.run_index import STATUSES, Index
 from markbook.report.run_pages import build_matrix
 from markbook.results.kind import open_results
+from markbook.results.summary import estimate_mean
 from markbook.runs.exam.view import OUTCOME, attempt_record
-from markbook.stats import clustered_standard_error, mean_interval
+from markbook.stats import mean_interval
 from markbook.store import RunWriter, open_run
 from markbook.store.run import Manifest
 from markbook.types import Attempt, Outcome
@@ -466,7 +467,9 @@ def test_attempts_are_filtered_by_error_topic_score_and_words(serve, folder):
 def test_the_means_of_topics_stand_beside_their_intervals(serve, folder):
     client = serve(folder)
     weak = locations(folder, "exam").search(topic="closures", model="weak", count=500)[0]
-    wanted = clustered_standard_error([one.score for one in weak], [one.sample for one in weak])
+    wanted = estimate_mean(
+        [one.score for one in weak], [one.sample for one in weak], limits=(0.0, 1.0), confidence=0.95, seed=0
+    )
 
     _, body = client.get(f"/run/{number_of(client, 'exam')}")
 

@@ -115,6 +115,9 @@ def test_code_and_pages_agree_on_how_patiently_a_judge_is_asked():
     assert (config.max_retries, config.judge_seconds) == (JUDGE_PATIENCE.retries, JUDGE_PATIENCE.seconds)
     assert f"`--max-retries {JUDGE_PATIENCE.retries}`" in page
     assert f"`--judge-timeout {JUDGE_PATIENCE.seconds:g}`" in page
-    for command, words in (("review", r"whatever went wrong \((\d+)\)"), ("run", r"judgement\s+\[default:\s+(\d+)\]")):
+    for command, words in (
+        ("review", r"judgement\s+\(default\s+(\d+)\)"),
+        ("run", r"judgement\s+\[default:\s+(\d+)\]"),
+    ):
         help_text = CliRunner().invoke(cli, [command, "--help"], env={"COLUMNS": "200"}).output
         assert re.findall(words, help_text) == [str(JUDGE_PATIENCE.retries)]

@@ -127,7 +127,7 @@ class Examiner:
         """The most memory held before the first job."""
         self._expired = False
         self._has_changed = False
-        """Whether a solution may have changed something here."""
+        """Whether a solution may have changed something here that lasts."""
         self._last: tuple[str, Any, dict[str, Any] | None] = ("", None, None)
         """The solution compiled last: it is often wanted again at once."""
 
@@ -243,7 +243,6 @@ class Examiner:
             there = (there | failed if is_endless else there - failed) & task.sound
         if not there:
             return record
-        there |= task.earlier_needed(there)
         # what failed where something was denied may be right: it is what it is beside the candidate
         is_sure = [
             bool(plan["sure"] and policy and not policy.copied and (result["p"] or not (policy.denied or is_endless)))
@@ -266,7 +265,12 @@ class Examiner:
                 which it is known that a right answer passes them apart.
         """
         record, done = later["record"], later["done"]
-        other = in_process_tests.prove_passes(task, self._runs(task, job), set(later["there"]), right, job["code"])
+        which, run = set(later["there"]), self._runs(task, job)
+        other = in_process_tests.prove_passes(task, run, set(which), right, job["code"])
+        failed = [index for index in which if not other["tests"][index]["p"]]
+        if failed and (earlier := task.sound.intersection(range(max(failed))) - which):
+            # they may stand on what the tests before them have set up, whose own verdicts stay as they are
+            other = in_process_tests.prove_passes(task, run, which | earlier, right, job["code"])
         for index in later["there"]:
             counts_expected = (plan.get("done") or {index: None})[index]
             swallowed = swallows(done[index]) and not swallows(counts_expected or [])
@@ -472,7 +476,9 @@ class Examiner:
         _arm(seconds)  # for what is done between two runs
         if any(policy is not None and policy.learning for policy in policies):
             pins.update(hall.pins)
-        self._has_changed |= hall.has_changed or any(policy is not None and policy.has_changed for policy in policies)
+        has_changed = hall.has_changed or any(policy is not None and policy.has_changed for policy in policies)
+        # what the tests have made themselves goes with their variables
+        self._has_changed |= has_changed and (hall.peer.has_named or bool(task.before))
         record = settle(task, record, results, verdict="separated")
         without_parts(task, record["tests"], done)
         return record, done

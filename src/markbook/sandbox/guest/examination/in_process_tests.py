@@ -210,8 +210,8 @@ class _Trial:
         """
         true: list[str] = self.record.get("operands", {}).get(index, [])
         return all(
-            any(place < len(wrong) and wrong[place] != operand for wrong in self._operands[index])
-            for place, operand in enumerate(true)
+            any(at < len(wrong) and wrong[at] != operand for wrong in self._operands[index])
+            for at, operand in enumerate(true)
         )
 
     def wants(self, deal: dict[int, Variant]) -> bool:
@@ -367,11 +367,11 @@ def try_mutations(task: CompiledTests, run: Run, which: set[int], there: set[int
             if not places and (used <= _LONG or not useful[index]):
                 places.extend(scarce(all_canaries[index], useful[index]))
         deal = {  # of what is made wrong by steps each step comes once, of the rest each way
-            index: (place := places.pop(), new_seed(tries[index, place] if all_canaries[index].shown[place] else turn))
+            index: (site := places.pop(), new_seed(tries[index, site] if all_canaries[index].shown[site] else turn))
             for index, places in queues.items()
             if places
         }
-        tries.update((index, place) for index, (place, _) in deal.items())
+        tries.update((index, site) for index, (site, _) in deal.items())
         tests = {index: all_canaries[index].wrong(*variant) for index, variant in deal.items()}
         if not any(tests.values()) or used > min(seconds, _TRYING):
             break

@@ -14,7 +14,7 @@ from ..exchange import (
     lent as _lent,  # noqa: F401 - while files can be read: a policy asks it later
     names,
 )
-from ..exchange.peer import Peer
+from ..exchange.peer import MANY, Peer
 from ..exchange.plain_values import SPECIAL
 from ..exchange.policy import Policy
 from ..exchange.standin import get_token, is_module
@@ -263,9 +263,7 @@ class Hall:
                 result = failure(error)
         if self.peer.escaped:
             self.done[SWALLOWED] = 1
-        self.peer.note_kept()
-        if self.peer.crossed.changed_there():
-            policy.copied = True
+        self.peer.note_kept(MANY)
         if self._random is not None and expressions.speaks_of_random(self._text):
             policy.refused = True  # two generators are not one: a test that fails has to be seen with one
         if rebinds(self._text):

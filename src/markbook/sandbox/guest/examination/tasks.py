@@ -15,7 +15,6 @@ from .separation import leaves_traces, names_used, runs_beside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from typing import Any, NotRequired, TypedDict
 
     from .mutation_canary import Canary
@@ -89,7 +88,6 @@ class CompiledTests:
         self.before: list[Any] = []
         """Helpers from the prompt, compiled."""
         self._again: list[bool] = []
-        self._variables: list[Variables] = []
         if not (compiled and self._take(compiled)):
             self._compile(spec.get("prompt", ""))
 
@@ -160,22 +158,6 @@ class CompiledTests:
                 self._again.append(shares or not (helpers - self._entry).isdisjoint(names) or lending.reads_again())
         return self._again[index]
 
-    @expressions.pause_clock
-    def earlier_needed(self, which: set[int]) -> set[int]:
-        """Return the tests before these, and before those, that they may need: the tests share their variables."""
-        first = range(max(which))
-        if self.size > expressions.LONGEST:
-            return self.sound.intersection(first)
-        self._variables = self._variables or [Variables(filter(None, self._parse(test))) for test in self.tests]
-        variables = self._variables
-        needed: set[int] = set()
-        for index in sorted(which | set(first), reverse=True):
-            if index in which or index in needed:
-                wants = variables[index].unset
-                shared = {name for before in variables[:index] for name in before.assigned} & wants
-                needed |= {at for at in range(index) if shared & variables[at].mentioned or wants & variables[at].bound}
-        return needed & self.sound
-
     @property
     def _entry(self) -> set[str]:
         """What the tests call what is tested."""
@@ -241,33 +223,6 @@ class CompiledTests:
     def handed_over(self, entry: str, more: list[str]) -> tuple[str, list[str], list[Any]]:
         """Return what comes before the tests: what the object is called that they test, its other names, helpers."""
         return entry, [*self.aliases, *more], self.before
-
-
-class Variables:
-    """What a test does with names, without looking into scopes: more than it does, and never less."""
-
-    def __init__(self, trees: Iterable[ast.Module]) -> None:
-        """Read the parts of a test, in the order in which they run."""
-        self.bound: set[str] = set()
-        """Names that it gives a meaning."""
-        self.assigned: set[str] = set()
-        """Those of them that it gives a value: others may change it."""
-        self.mentioned: set[str] = set()
-        self.unset: set[str] = set()
-        """Names that it may use before it has given them a meaning itself."""
-        for statement in (statement for tree in trees for statement in tree.body):
-            nodes = list(ast.walk(statement))
-            uses = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-            changed = [node.target for node in nodes if isinstance(node, ast.AugAssign)]
-            uses |= {target.id for target in changed if isinstance(target, ast.Name)}
-            targets = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
-            inner = _collect_bound_names(nodes) - targets
-            if isinstance(statement, ast.For):  # whose target has its value first
-                inner |= {node.id for node in ast.walk(statement.target) if isinstance(node, ast.Name)}
-            self.unset |= uses - inner - self.bound
-            self.bound |= targets | inner
-            self.assigned |= targets
-            self.mentioned |= targets | uses
 
 
 _DRAWN = frozenset(("random", "secrets", "uuid", "uuid4", "urandom", "default_rng", "RandomState", "randint", "randn"))

@@ -129,6 +129,8 @@ class Objects:
         self._stubs: dict[int, int] = {}
         self.arrived = Arrived()
         """The last message."""
+        self.has_named = False
+        """Whether anything came by a name: a module or class of Python's, which may hold what lasts."""
         self.named: list[Any] = []
         """What came by a name and can be called."""
         self.has_copies = False
@@ -176,6 +178,7 @@ class Objects:
         """
         if not self.examines:
             return names.find_named(name)
+        self.has_named = True
         received = names.lent(names.find_named(name)) if self.is_opening else names.receive_named(name)
         if callable(received) and not self.is_opening:
             self.arrived.handed.append(received)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 # its own. An honest solution that keeps what it was given, or hands out what it goes on changing, then behaves otherwise
 # than it would beside the test; such a test is decided there.
 
-_MOST = 100_000
+MANY = 100_000
 """Items that are kept in mind; what crosses after so many is not watched."""
 _LOOKED_AT = 4_000
 """Items that are looked at a call, those of the newest containers first, then of those whose turn it is."""
@@ -47,8 +47,6 @@ class Crossed:
     def __init__(self, values: Sequence[Any] = ()) -> None:
         self.known: dict[int, tuple[Any, list[Any]]] = {}
         """Each with what it held when both sides agreed on it."""
-        self.late = False
-        """Whether the other side said that one has changed there since."""
         self._turns: deque[int] = deque()
         """Their keys, in the order in which they are looked at."""
         self._size = 0
@@ -63,7 +61,7 @@ class Crossed:
             if type(value) in MUTABLE or is_array(value):
                 items, key = _parts(value), id(value)
                 if key not in self.known:
-                    if self._size + len(items) >= _MOST:
+                    if self._size + len(items) >= MANY:
                         continue
                     self._turns.appendleft(key)
                 self._note(value, items)
@@ -73,13 +71,12 @@ class Crossed:
         self._size += len(items) + 1 - (len(entry[1]) + 1 if entry else 0)
         self.known[id(value)] = (value, items)
 
-    def has_changed(self, transfer: Transfer | None, most: int = _LOOKED_AT) -> bool:
-        """Return whether one has changed on this side that is not part of this conversation.
+    def has_changed(self, most: int = _LOOKED_AT) -> bool:
+        """Return whether one has changed on this side since both sides agreed on it.
 
         What nobody holds any more can be neither changed nor seen from now on, and is forgotten. Of very many, those with
         so many items are looked at by each call.
         """
-        current = transfer.index if transfer is not None else {}
         has_changed = False
         for _ in range(len(self._turns)):
             if most <= 0:
@@ -89,33 +86,34 @@ class Crossed:
             is_held = _references(self.known, key) > _ALONE
             value, before = self.known[key]
             most -= len(before) + 1
-            if key not in current:
-                now = _parts(value)
-                if len(now) != len(before) or not all(map(_is_same, now, before)):
-                    self._note(value, now)
-                    has_changed = True
-            if is_held:
+            now = _parts(value)
+            if len(now) != len(before) or not all(map(_is_same, now, before)):
+                self._note(value, now)
+                has_changed = True
+            # what an array shows may be held by another one
+            if is_held or (is_array(value) and value.base is not None):
                 self._turns.append(key)
             else:
                 self._size -= len(self.known.pop(key)[1]) + 1
         return has_changed
 
-    def changed_there(self) -> bool:
-        """Return whether one has changed on the other side that the test still holds here, if only perhaps."""
-        if not self.late:
-            return False
-        # A container that only another watched one holds is out of the test's reach. They are counted within an expression:
-        # a variable of this function would hold the last of them, which would then seem to be held by the test.
+    def is_holding(self) -> bool:
+        """Return whether this side still holds one, if only perhaps."""
+        # A container that only another watched one holds is out of reach. They are counted within an expression: a
+        # variable of this function would hold the last of them, which would then seem to be held by the test.
         within = Counter(id(item) for value, before in self.known.values() for item in (*before, *_parts(value)))
-        return any(_references(self.known, key) > _ALONE + within[key] for key in self.known)
+        return any(
+            _references(self.known, key) > _ALONE + within[key] or getattr(self.known[key][0], "base", None) is not None
+            for key in self.known
+        )
 
 
 def _parts(value: Any) -> list[Any]:
     return [value.tobytes()] if is_array(value) else contents(value)
 
 
-def _is_same(one: Any, other: Any) -> bool:
-    return one is other or (type(one) is type(other) is bytes and one == other)
+def _is_same(part: Any, before: Any) -> bool:
+    return part is before or (type(part) is type(before) is bytes and part == before)
 
 
 def _references(watched: dict[int, tuple[Any, list[Any]]], key: int) -> int:
@@ -224,12 +222,12 @@ class Peer(Objects):
         self._own_code: set[int] = set()
         """The globals of code that is not the test's."""
         self.wants_output: Callable[[], Listeners] = lambda: None
+        self.crossed = Crossed()
         self.operations: dict[str, Callable[..., Any]] = (
-            OPERATIONS if examines else {**OPERATIONS, "refill": self.refill_mine, "held": self.is_holding}
+            OPERATIONS if examines else {**OPERATIONS, "refill": self.refill_mine, "held": self.crossed.is_holding}
         )
         self.outputs: tuple[Any, ...] = ()
         """What is printed here: standard output and standard error, each with what it has kept."""
-        self.crossed = Crossed()
         self.escaped: list[BaseException] = []
         """By what the test said that it failed while the other side had called it, and of what nothing has come back."""
         self._raised_there: BaseException | None = None
@@ -289,17 +287,17 @@ class Peer(Objects):
         if self.examines:
             self.policy.use_method(what)
 
-    def note_kept(self) -> None:
-        """Note at the end of a test whether it has changed what the other side still has a copy of: there it would be one."""
-        if self.crossed.has_changed(None, _MOST) and self.request("held"):
-            self.policy.copied = True
-
-    def is_holding(self) -> bool:
-        """Return whether this side still holds a container that crossed."""
-        within = Counter(
-            id(item) for value, before in self.crossed.known.values() for item in (*before, *contents(value))
-        )
-        return any(_references(self.crossed.known, key) > _ALONE + within[key] for key in self.crossed.known)
+    def note_kept(self, most: int = _LOOKED_AT) -> None:
+        """Note whether the test has changed what the other side still holds a copy of: beside it that would be one with it."""
+        if not self.crossed.has_changed(most):
+            return
+        try:
+            is_held = self._ask_peer(["q", "held", [], [], False], None, None)
+        except (wire.Gone, KeyboardInterrupt):
+            raise
+        except Exception:  # an honest one answers
+            is_held = True
+        self.policy.copied = self.policy.copied or is_held is not False
 
     def keep_out(self) -> None:
         """Note that something is not there as it would be beside: a test that fails is to be seen beside the candidate."""
@@ -341,8 +339,7 @@ class Peer(Objects):
         if not self.examines:
             with self._turn:
                 return self._ask_peer(request, transfer, listen)
-        if self.crossed.has_changed(transfer):
-            self.policy.copied = True
+        self.note_kept()
         self.policy.note_asking()
         token = _find_stepped(request)
         for other, steps in self._unfinished.items():
@@ -489,7 +486,8 @@ class Peer(Objects):
             return frame[1]
         transfer = transfer or Transfer(self)
         how = frame[0].lower()
-        self.crossed.late = self.crossed.late or how != frame[0]
+        if how != frame[0] and self.examines and self.crossed.is_holding():
+            self.policy.copied = True  # one has changed over there that the test has a copy of
         try:
             value = transfer.get(frame[1])
             if len(frame) > 2:
@@ -575,7 +573,7 @@ class Peer(Objects):
         finally:
             self._serving -= serves
             _lower_recursion_limit(limit)
-        if not self.examines and self.crossed.has_changed(transfer):
+        if not self.examines and self.crossed.has_changed():
             reply[0] = reply[0].upper()
         if transfer is not None or self._shared or frame[4]:
             self._watch(during, self._add_changes, reply, transfer or Transfer(self), heard=bool(frame[4]))

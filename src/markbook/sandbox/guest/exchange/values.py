@@ -310,7 +310,9 @@ def _get_default(t: Transfer, form: list[Any]) -> Any:
         raise Malformed("no defaultdict")
     is_named = type(form[2]) is list and len(form[2]) == 2 and form[2][0] == "n" and type(form[2][1]) is str
     # as it is called without arguments, such a type can do nothing
-    factory = (_FACTORIES.get(form[2][1]) if is_named else None) or t.get(form[2])
+    factory = _FACTORIES.get(form[2][1]) if is_named else None
+    if factory is None and form[2] is not None:
+        factory, t.handles.has_run = t.get(form[2]), True  # it may be one of the test's
     mapping.default_factory = factory if factory is None or callable(factory) else None
     for key, value in pairs(t.all(form[1])):
         dict.__setitem__(mapping, key, value)
