@@ -334,7 +334,9 @@ class Examiner:
         """Return what runs tests apart from the candidate of a job as the plan has them."""
 
         def run(compiled: list[Compiled], which: set[int]) -> dict[str, Any]:
-            policies = [Policy(plan["tests"][index]) if index in which else None for index in range(len(compiled))]
+            # with those before them, on whose state they may stand
+            plans = [allowed if index <= max(which) else None for index, allowed in enumerate(plan["tests"])]
+            policies = [None if allowed is None else Policy(allowed) for allowed in plans]
             record, done = self._run_separated(task, job, plan["pins"], policies, compiled)
             return {**record, "done": dict(enumerate(done)), "operands": _list_operands(policies)}
 

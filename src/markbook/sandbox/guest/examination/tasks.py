@@ -92,13 +92,15 @@ class CompiledTests:
             self._compile(spec.get("prompt", ""))
 
     def _compile(self, prompt: str) -> None:
-        used = {self.name}
+        used, own = {self.name}, set[str]()
         for test in self.tests:
             if self.kind == STDIN:
                 self._add_rule(test)
             else:
-                used |= self._add(test)
-        self.asks = sorted(used - {""})
+                names = self._add(test)
+                own |= _list_imported(self._parse(test)) - used
+                used |= names
+        self.asks = sorted(used - own - {""})
         helpers = prompt_helpers(prompt, self.name) if prompt else None
         if helpers is None:
             return
@@ -223,6 +225,18 @@ class CompiledTests:
     def handed_over(self, entry: str, more: list[str]) -> tuple[str, list[str], list[Any]]:
         """Return what comes before the tests: what the object is called that they test, its other names, helpers."""
         return entry, [*self.aliases, *more], self.before
+
+
+def _list_imported(trees: list[ast.Module | None]) -> set[str]:
+    """Return the names that a test imports before it mentions them: whatever the solution calls so is not asked for."""
+    imported: set[str] = set()
+    mentioned: set[str] = set()
+    for statement in (statement for tree in trees if tree for statement in tree.body):
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            names = {(alias.asname or alias.name).partition(".")[0] for alias in statement.names}
+            imported |= names - mentioned
+        mentioned |= {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
+    return imported
 
 
 _DRAWN = frozenset(("random", "secrets", "uuid", "uuid4", "urandom", "default_rng", "RandomState", "randint", "randn"))

@@ -13,6 +13,7 @@ import _thread
 import sys
 import types
 from collections import Counter, deque
+from operator import is_
 
 from .. import awaiting, wire
 from . import names
@@ -61,14 +62,14 @@ class Crossed:
             if type(value) in MUTABLE or is_array(value):
                 items, key = _parts(value), id(value)
                 if key not in self.known:
-                    if self._size + len(items) >= MANY:
+                    if self._size + _weigh(items) >= MANY:
                         continue
                     self._turns.appendleft(key)
                 self._note(value, items)
 
     def _note(self, value: Any, items: list[Any]) -> None:
         entry = self.known.get(id(value))
-        self._size += len(items) + 1 - (len(entry[1]) + 1 if entry else 0)
+        self._size += _weigh(items) - (_weigh(entry[1]) if entry else 0)
         self.known[id(value)] = (value, items)
 
     def has_changed(self, most: int = _LOOKED_AT) -> bool:
@@ -85,16 +86,16 @@ class Crossed:
             # counted before the entry is unpacked, which would add one more reference
             is_held = _references(self.known, key) > _ALONE
             value, before = self.known[key]
-            most -= len(before) + 1
-            now = _parts(value)
-            if len(now) != len(before) or not all(map(_is_same, now, before)):
-                self._note(value, now)
+            most -= _weigh(before)
+            now = value if type(value) is list else _parts(value)
+            if len(now) != len(before) or not (all(map(is_, now, before)) or all(map(_is_same, now, before))):
+                self._note(value, _parts(value))
                 has_changed = True
             # what an array shows may be held by another one
             if is_held or (is_array(value) and value.base is not None):
                 self._turns.append(key)
             else:
-                self._size -= len(self.known.pop(key)[1]) + 1
+                self._size -= _weigh(self.known.pop(key)[1])
         return has_changed
 
     def is_holding(self) -> bool:
@@ -109,7 +110,14 @@ class Crossed:
 
 
 def _parts(value: Any) -> list[Any]:
-    return [value.tobytes()] if is_array(value) else contents(value)
+    if type(value) is bytearray or is_array(value):
+        return [bytes(value) if type(value) is bytearray else value.tobytes()]
+    return contents(value)
+
+
+def _weigh(parts: list[Any]) -> int:
+    """Return how many items these are, the container itself one of them; eight bytes of an array are one."""
+    return 1 + (len(parts[0]) // 8 if len(parts) == 1 and type(parts[0]) is bytes else len(parts))
 
 
 def _is_same(part: Any, before: Any) -> bool:
@@ -217,8 +225,8 @@ class Peer(Objects):
         """The containers among the solution's global variables."""
         self._is_opened = True
         """Whether no test has begun yet."""
-        self._unfinished: dict[int, int] = {}
-        """By the number of what the test goes through, one by one, how far it went, as long as it has not come to the end."""
+        self._unfinished: tuple[int | None, int] = None, 0
+        """The number of what the test goes through, one by one, and how far it went, if it has not come to the end."""
         self._own_code: set[int] = set()
         """The globals of code that is not the test's."""
         self.wants_output: Callable[[], Listeners] = lambda: None
@@ -341,12 +349,10 @@ class Peer(Objects):
                 return self._ask_peer(request, transfer, listen)
         self.note_kept()
         self.policy.note_asking()
-        token = _find_stepped(request)
-        for other, steps in self._unfinished.items():
-            if other != token:
-                self.policy.note_unfinished(steps)
-        if token is not None:
-            self._unfinished[token] = self._unfinished.get(token, 0) + 1
+        token, (last, steps) = _find_stepped(request), self._unfinished
+        if last is not None and last != token:
+            self.policy.note_unfinished(steps)
+        self._unfinished = token, steps + 1 if token == last else 1
         return self._ask_peer(request, transfer, listen)
 
     def _ask_peer(self, request: list[Any], transfer: Transfer | None, listen: Listeners) -> Any:
@@ -367,8 +373,8 @@ class Peer(Objects):
             try:
                 return self._watch(request[1], self._settle, frame, transfer, listen)
             except Exception as error:
-                if self._unfinished and isinstance(error, StopIteration | StopAsyncIteration | LookupError):
-                    self._unfinished.pop(_find_stepped(request), None)  # type: ignore[arg-type]  # None is not there
+                if isinstance(error, StopIteration | StopAsyncIteration | LookupError):
+                    self._unfinished = None, 0  # the end says nothing
                 self.escaped = [error_kept for error_kept in self.escaped if error_kept is not error]
                 self._raised_there = error
                 if not isinstance(error, StopIteration | StopAsyncIteration):
