@@ -301,10 +301,10 @@ class Peer(Objects):
             return
         try:
             is_held = self._ask_peer(["q", "held", [], [], False], None, None)
-        except (wire.Gone, KeyboardInterrupt):
-            raise
-        except Exception:  # an honest one answers
-            is_held = True
+        except BaseException as error:
+            if not self.is_from_there(error):
+                raise
+            is_held = True  # an honest one answers
         self.policy.copied = self.policy.copied or is_held is not False
 
     def keep_out(self) -> None:
@@ -350,7 +350,7 @@ class Peer(Objects):
         self.note_kept()
         self.policy.note_asking()
         token, (last, steps) = _find_stepped(request), self._unfinished
-        if last is not None and last != token:
+        if steps > 1 and last != token:  # of one step no more can be told than that its item was wanted
             self.policy.note_unfinished(steps)
         self._unfinished = token, steps + 1 if token == last else 1
         return self._ask_peer(request, transfer, listen)
