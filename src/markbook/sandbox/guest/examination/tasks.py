@@ -98,7 +98,7 @@ class CompiledTests:
                 self._add_rule(test)
             else:
                 names = self._add(test)
-                own |= _list_imported(self._parse(test)) - used
+                own |= list_imported(self._parse(test)) - used
                 used |= names
         self.asks = sorted(used - own - {""})
         helpers = prompt_helpers(prompt, self.name) if prompt else None
@@ -227,7 +227,7 @@ class CompiledTests:
         return entry, [*self.aliases, *more], self.before
 
 
-def _list_imported(trees: list[ast.Module | None]) -> set[str]:
+def list_imported(trees: list[ast.Module | None]) -> set[str]:
     """Return the names that a test imports before it mentions them: whatever the solution calls so is not asked for."""
     imported: set[str] = set()
     mentioned: set[str] = set()

@@ -88,7 +88,7 @@ class Crossed:
             value, before = self.known[key]
             most -= _weigh(before)
             now = value if type(value) is list else _parts(value)
-            if len(now) != len(before) or not (all(map(is_, now, before)) or all(map(_is_same, now, before))):
+            if len(now) != len(before) or not (all(map(is_, now, before)) or all(map(is_same, now, before))):
                 self._note(value, _parts(value))
                 has_changed = True
             # what an array shows may be held by another one
@@ -120,7 +120,8 @@ def _weigh(parts: list[Any]) -> int:
     return 1 + (len(parts[0]) // 8 if len(parts) == 1 and type(parts[0]) is bytes else len(parts))
 
 
-def _is_same(part: Any, before: Any) -> bool:
+def is_same(part: Any, before: Any) -> bool:
+    """Whether a part of a container is what was there before: the same object, or the same bytes."""
     return part is before or (type(part) is type(before) is bytes and part == before)
 
 
@@ -301,10 +302,10 @@ class Peer(Objects):
             return
         try:
             is_held = self._ask_peer(["q", "held", [], [], False], None, None)
-        except BaseException as error:
-            if not self.is_from_there(error):
-                raise
-            is_held = True  # an honest one answers
+        except wire.Gone:
+            raise
+        except (Exception, SystemExit, KeyboardInterrupt, GeneratorExit):  # an honest one answers
+            is_held = True
         self.policy.copied = self.policy.copied or is_held is not False
 
     def keep_out(self) -> None:
@@ -359,7 +360,12 @@ class Peer(Objects):
         text = wire.encode(request)
         if _NAN in text:
             self.keep_out()
-        if self.examines and request[1] == "d" and request[2][1] in _COMPARING and not _is_handle(request[2][2]):
+        if (
+            self.examines
+            and request[1] == "d"
+            and request[2][1] in _COMPARING
+            and not (type(request[2][2]) is list and request[2][2][0] == "b")
+        ):
             self.policy.operands.append(repr(request[2][2]))
         outer = self.arrived  # which may be half read
         self.link.send(text.encode("ascii"))
@@ -699,10 +705,6 @@ class Peer(Objects):
             else:
                 return None
         return values
-
-
-def _is_handle(form: object) -> bool:
-    return type(form) is list and form[0] == "b"
 
 
 def _find_stepped(request: list[Any]) -> int | None:
