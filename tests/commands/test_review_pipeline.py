@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 from support.fake_openai import FAULTS, FakeOpenAI, good
-from support.review_kit import markbook, only_run, papers, reviews, rows_of, traces
+from support.review_kit import markbook, only_run, papers, reports_of, reviews, rows_of, traces
 
 import markbook as api
 from markbook.judge import panel
@@ -139,8 +139,7 @@ def test_the_same_bytes_from_the_server_from_a_cassette_and_after_a_resume(tmp_p
 
     assert (code, again) == (0, 0)
     assert calls > 0
-    for name in ("results.jsonl", "summary.json", "evaluation_summary.md", "report.html"):
-        assert (first / name).read_bytes() == (second / name).read_bytes()
+    assert reports_of(first) == reports_of(second)
     spent = json.loads((second / "run.json").read_text())["judge_account"]["openai:fake-model"]
     assert (spent["requests"], spent["replayed"]) == (0, calls)
 
@@ -462,8 +461,7 @@ def test_two_runs_differ_in_nothing_but_times(tmp_path, inputs):
     _, first, _, _ = run(tmp_path, *inputs, *PAIR, name="a")
     _, second, _, _ = run(tmp_path, *inputs, *PAIR, name="b")
 
-    for name in ("results.jsonl", "summary.json", "evaluation_summary.md", "report.html"):
-        assert (first / name).read_bytes() == (second / name).read_bytes()
+    assert reports_of(first) == reports_of(second)
 
 
 def test_the_log_goes_to_the_file_that_was_named(tmp_path, inputs):

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import re
 from pathlib import Path
 
 from markbook.cli import main
@@ -96,6 +97,16 @@ def only_run(output: Path) -> Path:
     """Return the one run folder of an output folder."""
     (run,) = [path for path in output.iterdir() if path.name.startswith("evaluation_")]
     return run
+
+
+def reports_of(run: Path) -> dict[str, bytes]:
+    """Return the files of results of a run; the minute in which it started, which the page says, is left out."""
+    names = ("results.jsonl", "summary.json", "evaluation_summary.md", "report.html")
+    found = {name: (run / name).read_bytes() for name in names}
+    started = json.loads((run / "run.json").read_text())["started"][:16].replace("T", " ")
+    found["report.html"], times = re.subn(started.encode(), b"MINUTE", found["report.html"])
+    assert times == 1
+    return found
 
 
 def rows_of(run: Path) -> dict[str, dict]:
