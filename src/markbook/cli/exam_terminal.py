@@ -207,7 +207,7 @@ def _score_table(scores: Mapping[str, ScoreRecord], exact: Mapping[str, _Total])
             )
         )
     level = format_level(record["statistics"]["total"]["interval"] for record in scores.values())
-    headers = ("model", "score", f"{level} interval", "attempted", "answered", "separated")
+    headers = ("model", "score", f"{level} CI", "attempted", "answered", "separated")
     return Table(
         "Scores in percent; an absent answer counts 0", headers, tuple(rows), frozenset(range(1, len(headers)))
     )
@@ -229,9 +229,7 @@ def _pass_table(scores: Mapping[str, ScoreRecord]) -> Table | None:
             cells.append(value if low is None or high is None else f"{value} {format_interval(low, high, 1)}")
         rows.append((model, *cells))
     headers = ("model", *(f"pass@{k}" for k in ks))
-    return Table(
-        f"pass@k in percent, {format_level()} intervals", headers, tuple(rows), frozenset(range(1, len(headers)))
-    )
+    return Table(f"pass@k in percent, {format_level()} CIs", headers, tuple(rows), frozenset(range(1, len(headers))))
 
 
 def _error_table(errors: Mapping[str, ErrorRecord]) -> Table:

@@ -229,9 +229,7 @@ def check(**options: Any) -> None:
             for name, estimate in _rows(report)
         ]
         title = f"{terminal(report['judge'], limit=60)} on {report['reviews']} texts"
-        table = Table(
-            title, ("probe", "value", f"{format_level()} interval", "n"), tuple(rows), numeric=frozenset((1, 2, 3))
-        )
+        table = Table(title, ("probe", "value", f"{format_level()} CI", "n"), tuple(rows), numeric=frozenset((1, 2, 3)))
         output_console().print(table.rich())
         if note := report["same_family_preference"]["note"]:
             say(f"Same family: {note}.")

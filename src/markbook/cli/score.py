@@ -363,7 +363,7 @@ def _print_table(skipped: int, summaries: dict[str, Summary], panels: Mapping[st
     from markbook.results.summary import summarise_warnings
 
     width = max(6, *(len(name) for name in summaries))
-    head = f"{format_level(summary.interval for summary in summaries.values())} interval"
+    head = f"{format_level(summary.interval for summary in summaries.values())} CI"
     click.echo(f"{'metric':<{width}}   value  {head:<16} method            n  missing")
     for name, summary in summaries.items():
         value, between, method = format_number(summary.value).rjust(5), NOTHING.ljust(16), NOTHING

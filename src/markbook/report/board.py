@@ -32,7 +32,7 @@ def pages(sheet: Sheet, board: Leaderboard, *, title: str, alpha: float) -> Iter
         rows = [(items[sample], sample, *_format_cell(marks.get(sample), scale)) for sample in sheet.samples]
         facts = [
             (sheet.metric, scale.value(standing.summary.value)),
-            (f"{format_level(usual=1 - alpha)} interval", _interval(standing.summary.interval, scale)),
+            (f"{format_level(usual=1 - alpha)} CI", _interval(standing.summary.interval, scale)),
             ("Scored", f"{standing.summary.n} of {len(sheet.samples)}"),
             ("Missing", _lacking(standing, sheet)),
             ("Groups", " ".join(standing.group) or NOTHING),

@@ -109,7 +109,7 @@ def _ranking(comparison: Comparison) -> Table:
     better = "" if comparison.direction == "higher" else ", lower is better"
     return Table(
         title=f"Ranking by {comparison.metric}{better}",
-        headers=("#", "Model", "Score", f"{level} interval", "Scored", "Plausible ranks", "Group"),
+        headers=("#", "Model", "Score", f"{level} CI", "Scored", "Plausible ranks", "Group"),
         rows=tuple(rows),
         numeric=frozenset({0, 2, 3, 4, 5}),
         note=note,
@@ -145,7 +145,7 @@ def _pairs(comparison: Comparison, *, all_pairs: bool, narrow: bool) -> Table:
     )
     if remaining:
         note += f" {remaining} more pairs: --all-pairs or --json."
-    level = f"{format_level(usual=1 - comparison.alpha)} interval"
+    level = f"{format_level(usual=1 - comparison.alpha)} CI"
     warning = summarise_warnings((f"{pair.first} − {pair.second}", pair.difference.note) for pair in pairs)
     note = sentences((note, warning))
     if narrow:

@@ -228,7 +228,7 @@ def rows_page(results: RowsResults) -> Page:
             for summary, interval in ((summary, summary.interval) for summary in summaries)
         ]
         level = format_level(summary.interval for summary in summaries)
-        headers = ("Model", "Mean", f"{level} interval", "Scored", "Missing")
+        headers = ("Model", "Mean", f"{level} CI", "Scored", "Missing")
         note = methods_note(summary.interval.method for summary in summaries if summary.interval is not None)
         table = Table(metric, headers, tuple(rows), frozenset({1, 2, 3}), note)
         lead = f"The mean over the samples; {summaries[0].direction if summaries else 'higher'} is better."

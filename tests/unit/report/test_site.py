@@ -136,5 +136,5 @@ def test_intervals_are_named_by_the_level_that_they_have(tmp_path):
 
     pages = [tmp_path / "site" / "index.html", next((tmp_path / "site" / "models").glob("*.html"))]
     for text in (page.read_text() for page in pages):
-        assert "99 % interval" in text
+        assert "99 % CI" in text
         assert "95 %" not in text

@@ -106,5 +106,5 @@ def test_at_another_level_no_table_page_or_report_says_95(tmp_path):
 
     assert len(pages) > 8
     assert [name for name, words in printed.items() if re.search(r"(?<![\d.])95(&nbsp;|\\| )*%", words)] == []
-    assert all("90 % interval" in printed[name] for name in ("compare", "score", "site/index.html", "html/report.html"))
+    assert all("90 % CI" in printed[name] for name in ("compare", "score", "site/index.html", "html/report.html"))
     assert '"confidence": 0.9,' in "".join(path.read_text("utf-8") for path in exams.rglob("*score*.json"))

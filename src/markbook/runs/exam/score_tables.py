@@ -381,7 +381,7 @@ _POLICIES = {
 def summary_text(tally: Tally, *, isolation: str, benchmark: str, notes: Sequence[str] = ()) -> str:
     """Return `evaluation_summary.md`."""
     total, attempted = tally.exam_score(), tally.attempted_score()
-    head = f"{format_level([total.interval, attempted.interval])} interval"
+    head = f"{format_level([total.interval, attempted.interval])} CI"
     lines = [
         f"# Evaluation summary: {markdown(tally.model)}",
         "",
@@ -432,7 +432,7 @@ def comparison_text(tallies: Sequence[Tally], *, benchmark: str, notes: Sequence
         "## Ranking",
         "",
         *_table(
-            ("#", "Model", "Score", f"{level} interval", "Absent", "Error rate", "Separated", "Unchecked"),
+            ("#", "Model", "Score", f"{level} CI", "Absent", "Error rate", "Separated", "Unchecked"),
             [
                 (
                     str(rank),
@@ -492,7 +492,7 @@ def _strength_lines(best: Sequence[Tally]) -> list[str]:
         "## Strengths and weaknesses",
         "",
         (
-            f"Topics farthest above and below the mean of the other models, in points with the {format_level()} interval over the topic's "
+            f"Topics farthest above and below the mean of the other models, in points with the {format_level()} CI over the topic's "
             "problems, from 5 points on. Where an interval holds 0, chance may be all of it."
         ),
         "",

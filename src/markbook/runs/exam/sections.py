@@ -290,7 +290,7 @@ def _scores(tallies: Sequence[Tally], comparison: Comparison | None) -> Section:
         marks.append({"name": tally.model, **_bar(total.value, *_ends(total))})
     note = "Models that share a group letter are not distinguishable." if groups else ""
     headers = (
-        "Model", "Score", f"{level} interval", "Attempted score", "Answered", "Error rate", "Separated verdicts", "Unchecked",
+        "Model", "Score", f"{level} CI", "Attempted score", "Answered", "Error rate", "Separated verdicts", "Unchecked",
         *(["Group"] if groups else []),
     )  # fmt: skip
     table = Table(
@@ -301,7 +301,7 @@ def _scores(tallies: Sequence[Tally], comparison: Comparison | None) -> Section:
         note=" ".join(part for part in (note, methods) if part),
     )
     order = [tally.model for tally in tallies]
-    alt = f"Exam score of each model with its {level} interval: " + "; ".join(
+    alt = f"Exam score of each model with its {level} CI: " + "; ".join(
         f"{row[0]} {row[1]} {row[2]}" for row in rows[:SERIES_SHOWN]
     )
     return Section(
@@ -378,7 +378,7 @@ def _groups(tallies: Sequence[Tally], grouping: Grouping) -> Section | None:
     if grouping == "complexity":
         levels = [group.removeprefix("level_") for group in groups]
         picture = _curves(cells, models, ("Complexity", "Score"), levels, band=False)
-        lead = f"Harder problems to the right; bars are {level} intervals, wide where a level has few problems."
+        lead = f"Harder problems to the right; bars are {level} CIs, wide where a level has few problems."
     else:
         groups_shown = set(groups[:LINES_SHOWN])
         picture = charts.heat_map(
@@ -420,7 +420,7 @@ def _passes(tallies: Sequence[Tally], most: int) -> Section:
         rows.append(tuple(line))
     models = [tally.model for tally in tallies]
     table = Table(
-        title=f"pass@k with {format_level(estimates)} intervals",
+        title=f"pass@k with {format_level(estimates)} CIs",
         headers=("Model", *(f"pass@{k}" for k in steps)),
         rows=tuple(rows),
         numeric=frozenset(range(1, len(steps) + 1)),

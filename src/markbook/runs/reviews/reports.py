@@ -222,7 +222,7 @@ def _say_part_read(read: PaperRead) -> str:
 
 
 def _agreement_head(summary: ReviewSummary) -> str:
-    return f"{format_level(agreement['interval'] for agreement in summary['judge_agreement'].values())} interval"
+    return f"{format_level(agreement['interval'] for agreement in summary['judge_agreement'].values())} CI"
 
 
 def _agreement_rows(summary: ReviewSummary) -> list[tuple[str, ...]]:
@@ -245,7 +245,7 @@ def _tier(summary: ReviewSummary, systems: Sequence[str], tier: Tier) -> Section
             rows.append((short, system, *summary_cells(summary_), bounds))
             cells += chart_cells(short, system, summary_)
     level, worst_best = format_level(intervals), "If all missing were worst, best"
-    headers = ("Metric", "System", "Mean", f"{level} interval", "Scored", "Missing", worst_best)
+    headers = ("Metric", "System", "Mean", f"{level} CI", "Scored", "Missing", worst_best)
     table = Table(title, headers, tuple(rows), frozenset({2, 3, 4}))
     short_names = [name.partition(".")[2] for name in names]
     chart = chart_bars(cells, short_names, systems, "Mean", f"{title}: mean of each metric by system")
@@ -370,7 +370,7 @@ def short_rows(system: SystemSummary) -> list[tuple[str, ...]]:
 def tier_head(system: SystemSummary) -> tuple[str, ...]:
     """Return the head of the tier table."""
     level = format_level(metric["interval"] for metric in system["metrics"].values())
-    return "tier", "metric", "mean", f"{level} interval", "scored", "missing"
+    return "tier", "metric", "mean", f"{level} CI", "scored", "missing"
 
 
 def markdown(summary: ReviewSummary) -> str:

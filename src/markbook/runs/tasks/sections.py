@@ -233,7 +233,7 @@ def _sections(summary: TasksSummary) -> list[Section]:
     if panels := panel_rows(summary["tasks"]):
         tasks = summary["tasks"].values()
         level = format_level(panel["interval"] for task in tasks for panel in (task.get("panels") or {}).values())
-        headers = ("Task", "Metric", "Krippendorff's alpha", f"{level} interval", "Rated", "Judges")
+        headers = ("Task", "Metric", "Krippendorff's alpha", f"{level} CI", "Rated", "Judges")
         lead = "How far the judges of each panel say the same, criterion by criterion."
         table = Table("Agreement between judges", headers, tuple(panels), frozenset({2, 4}))
         sections.append(Section("panels", "Agreement between judges", lead, (table,)))
@@ -251,7 +251,7 @@ def _metrics(name: str, title: str, tasks: Mapping[str, TaskRecord] | Mapping[st
             better = "" if summary.direction == "higher" else " (lower is better)"
             rows.append((task, metric + better, *summary_cells(summary), summary.note))
             cells += chart_cells(metric, task, summary)
-    headers = ("Task", "Metric", "Value", f"{format_level(intervals)} interval", "Scored", "Missing", "Note")
+    headers = ("Task", "Metric", "Value", f"{format_level(intervals)} CI", "Scored", "Missing", "Note")
     table = Table(title, headers, tuple(rows), frozenset({2, 3, 4}))
     metrics = list(dict.fromkeys(str(cell["group"]) for cell in cells))
     series = list(tasks)[:8]
@@ -280,7 +280,7 @@ def _contexts(gaps: Sequence[ContextGap]) -> Section:
                 {"name": name, "value": gap.difference, "low": ends.low, "high": ends.high, "verdict": verdict}
             )
     headers = (
-        "Metric", "Contexts", "Task", "Difference", f"{format_level(gap.interval for gap in gaps)} interval", "p", "p adjusted",
+        "Metric", "Contexts", "Task", "Difference", f"{format_level(gap.interval for gap in gaps)} CI", "p", "p adjusted",
         "Rows", "MDE", "Verdict",
     )  # fmt: skip
     table = Table(
