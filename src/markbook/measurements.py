@@ -161,6 +161,12 @@ class Measurement(JsonRecord[MeasurementRecord]):
         if self.value is not None and not math.isfinite(self.value):
             raise ValueError(f"{self.metric}: {self.value!r} is not a value; say why it is missing")
 
+    def __repr__(self) -> str:
+        """Show the value or the reason; `to_record` has all of it."""
+        if self.missing is None:
+            return f"<Measurement {self.metric!r} {self.value:.6g}>"
+        return f"<Measurement {self.metric!r} missing ({self.missing.kind}): {self.missing.detail!r}>"
+
     @property
     def result(self) -> float | Missing:
         """The value, or the reason why there is none."""
@@ -227,3 +233,10 @@ class Summary(JsonRecord[SummaryRecord]):
     """How many samples there are, with and without a value."""
     n_partial: int = 0
     """How many of the n have a value for a part of their answers only; the others are in `n_missing`."""
+
+    def __repr__(self) -> str:
+        """Show the value with its interval and its n; `to_record` has all of it."""
+        value = "missing" if self.value is None else f"{self.value:.6g}"
+        if (span := self.interval) is not None:
+            value += f" [{span.low:.4g}, {span.high:.4g}]"
+        return f"<Summary {self.metric!r} of {self.group!r}: {value}, {self.n} of {self.n_items or self.n} scored>"

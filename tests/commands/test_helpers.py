@@ -77,6 +77,29 @@ def test_a_run_shows_as_tables_in_a_notebook(exam_run, tmp_path):
     assert "Composite" in review_run(tmp_path / "r", [review_row("p", "s", 0.5, 0.5)])._repr_html_()
 
 
+def test_a_run_shows_its_scores_in_the_python_shell(exam_run, tmp_path):
+    run = exam_run(models={"a\x1b[1m": 0.9, "plain": 0.2})
+
+    first, *rest = repr(run).splitlines()
+
+    assert first == f"<Run exam done {run.folder}>"
+    assert [line.split() for line in rest if "plain" in line] == [["plain", "29.2", "[15.5,", "48.0]", "24", "of", "24"]]
+    assert "\x1b" not in repr(run)
+    unfinished = repr(task_run(tmp_path, [task_row(0, 0.5)], finish=False))
+    assert "<Run run running " in unfinished
+    assert "this run is running" in unfinished
+
+
+def test_a_measurement_and_a_summary_show_their_value_in_the_python_shell(exam_run):
+    mark, none = markbook.measure("rougeL", ["the cat sat", None], ["the cat", "the dog"])
+
+    assert repr(mark) == "<Measurement 'rougeL' 0.8>"
+    assert repr(none) == "<Measurement 'rougeL' missing (absent): 'no candidate'>"
+    assert repr(exam_run(models={"a": 0.5}).scores["a"]) == (
+        "<Summary 'exam_score' of 'a': 0.527778 [0.3487, 0.7], 24 of 24 scored>"
+    )
+
+
 def test_a_run_and_a_comparison_print_with_a_chart_on_a_rich_console(exam_run, tmp_path):
     def printed(shown):
         console = Console(file=io.StringIO(), width=80)

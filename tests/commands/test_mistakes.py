@@ -63,6 +63,13 @@ MISTAKES = [
     ("exam --solutions answers.jsonl", 2, "Missing option '--benchmark'"),
     ("exam --benchmark bench.jsonl", 2, "Missing option '--solutions'", "--model"),
     ("exam --benchmark bnech.jsonl --solutions answers.jsonl", 2, "bnech.jsonl", "does not exist", "bench.jsonl"),
+    (
+        "exam --benchmark humaneval --solutions answers.jsonl",
+        2,
+        "does not exist",
+        "`markbook get humaneval` downloads it",
+    ),
+    ("run hellaswag --model echo:x", 2, "unknown task 'hellaswag'", "lm_eval/tasks/hellaswag/hellaswag.yaml"),
     ("exam --benchmark bench.jsonl --solutions anwsers.jsonl", 2, "anwsers.jsonl", "not exist", "answers.jsonl"),
     ("exam --benchmark answers.jsonl --solutions bench.jsonl", 2, "answers.jsonl", "its keys: candidate_solution"),
     ("exam --benchmark empty --solutions answers.jsonl", 2, "empty", "holds no .jsonl file"),

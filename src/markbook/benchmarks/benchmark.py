@@ -70,7 +70,11 @@ def load_benchmark(path: Path, format_name: str = "auto") -> Benchmark:
 
         return package_benchmark(path)
     if not path.exists():
-        raise DataError("the benchmark does not exist", at=str(path), hint=suggest_path(path))
+        from markbook.files.hub import KNOWN
+
+        name = path.name.removesuffix(".jsonl")
+        hint = f"`markbook get {name}` downloads it as {name}.jsonl" if name in KNOWN else suggest_path(path)
+        raise DataError("the benchmark does not exist", at=str(path), hint=hint)
     files = [path]
     if path.is_dir():
         files = [

@@ -162,7 +162,8 @@ def load(target: str | Path) -> spec.Task | spec.TaskGroup:
         return _read(path)
     ready = ready_tasks()
     if str(target) not in ready:
-        raise UsageError(f"unknown task {str(target)!r}", hint=suggest(str(target), list(ready)) + ", or a YAML file")
+        harness = "a YAML file, such as a task of lm-evaluation-harness: lm_eval/tasks/hellaswag/hellaswag.yaml"
+        raise UsageError(f"unknown task {str(target)!r}", hint=f"{suggest(str(target), list(ready))}, or {harness}")
     return _read(ready[str(target)])
 
 

@@ -7,14 +7,15 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from markbook.errors import DataError
+from markbook.errors import DataError, MarkbookError
 from markbook.report import charts
 from markbook.report.exports import svg
 from markbook.results.kind import Results, Shown, Value, get_seed, open_results
-from markbook.results.leaderboard import Standing, in_benchmark_order, standings
+from markbook.results.leaderboard import Standing, in_benchmark_order, standings, summaries
 from markbook.store import Run
 from markbook.text import Table, terminal, visible
-from markbook.text.table import Spot, plot
+from markbook.text.format import Scale, format_level
+from markbook.text.table import Spot, as_text, plot
 from markbook.types import Summary
 
 if TYPE_CHECKING:
@@ -69,6 +70,25 @@ def tables(run: Run) -> str:
             parts.append(f'<figure role="img" aria-label="{escape(chart.alt)}">{svg(chart.picture)}</figure>')
         parts += [table.html() for table in section.tables]
     return "".join(parts)
+
+
+def describe(run: Run) -> str:
+    """Return what a run is in a line and, if it can be read, each model's score by its main metric in a small table."""
+    head = f"<Run {run.command} {run.status} {terminal(str(run.folder))}>"
+    try:
+        results = open_results(run, partial=True)
+        sheet = results.sheet(None)
+    except MarkbookError as error:
+        return f"{head}\n{terminal(error.message)}"
+    scale = Scale(sheet.range)
+    found = summaries(sheet, seed=get_seed(results)).values()
+    rows = tuple(
+        (one.group, scale.value(one.value), scale.spread(*((span.low, span.high) if (span := one.interval) else (None, None))),
+         f"{one.n} of {one.n_items}")
+        for one in found
+    )  # fmt: skip
+    level = format_level(one.interval for one in found)
+    return f"{head}\n{as_text([Table('', ('Model', sheet.metric, f'{level} CI', 'Scored'), rows, frozenset({1, 2, 3})).rich()])}"
 
 
 def render_run(run: Run) -> Iterator[RenderableType]:

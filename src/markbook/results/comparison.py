@@ -35,6 +35,7 @@ from markbook.stats.power import items_to_show
 from markbook.stats.records import Estimate, Ranking
 from markbook.text import Table
 from markbook.text.format import NOTHING, Scale, format_level, format_p
+from markbook.text.table import as_text
 from markbook.types import SIGNIFICANCE, Direction, Summary, range_record
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
 PAIRS_SHOWN = 21
 """All pairs up to 7 models; above that, a table for people shows neighbours and the pairs with the best."""
 _IDS_SHOWN = 12
+SOLVED = "Solved by one model only, or by none"
+"""The title of the table of samples that one model alone solved, or no model."""
 
 
 def tables(comparison: Comparison, *, all_pairs: bool = False, narrow: bool = False) -> list[Table]:
@@ -66,15 +69,14 @@ def tables(comparison: Comparison, *, all_pairs: bool = False, narrow: bool = Fa
         )
         note = "Samples on which the row's model scored strictly better."
         tables.append(Table("Wins", ("Row beats column", *names), rows, frozenset(range(1, len(names) + 1)), note))
-    if any(comparison.only_solved_by.values()):
+    if any(comparison.only_solved_by.values()) or comparison.solved_by_none:
         solved = []
-        for name in names:
-            if ids := comparison.only_solved_by.get(name, ()):
+        for name, ids in (*comparison.only_solved_by.items(), ("no model", comparison.solved_by_none)):
+            if ids:
                 more = f" and {len(ids) - _IDS_SHOWN} more" if len(ids) > _IDS_SHOWN else ""
                 solved.append((name, str(len(ids)), ", ".join(ids[:_IDS_SHOWN]) + more))
-        note = f"{len(comparison.solved_by_none)} samples were solved by no model."
         heads = ("Model", "Samples", "Which")
-        tables.append(Table("Solved by one model only", heads, tuple(solved), frozenset({1}), note))
+        tables.append(Table(SOLVED, heads, tuple(solved), frozenset({1})))
     if comparison.by_topic:
         scale = Scale(comparison.range)
         topics = []
@@ -497,6 +499,10 @@ class Comparison:
         # all.
         frame: pl.DataFrame = need("polars", extra="notebook").DataFrame(self.rows(), infer_schema_length=None)
         return frame
+
+    def __repr__(self) -> str:
+        """Show what came of it in a sentence and the ranking; `rows` and `to_json` have all of it."""
+        return headline(self).text + "\n" + as_text([_ranking(self).rich()], width=100)
 
     def _repr_html_(self) -> str:
         """Show the scores as a chart, the ranking and the pairs in a notebook."""

@@ -139,8 +139,9 @@ class Run:
         return summaries
 
     def __repr__(self) -> str:
-        """Say what it is in a line; `scores` has its numbers."""
-        return f"<Run {self.command} {self.status} {self.folder}>"
+        """Say what it is, and each model's score by its main metric; `scores` has the numbers."""
+        described: str = factory("reports", "markbook.report.notebook:describe", allow_code=True)(self)
+        return described
 
     def _flat_rows(self) -> list[dict[str, object]]:
         rows: list[dict[str, Any]] = factory("reports", "markbook.report.notebook:rows", allow_code=True)(self)

@@ -12,7 +12,7 @@ from markbook.text.format import format_number
 from markbook.types import digest_text
 
 if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderResult
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
     from rich.table import Table as RichTable
 
 _NAME, _NARROW = 24, 4
@@ -94,6 +94,19 @@ class Table:
             table.caption = Text(terminal(self.note), style="dim")
             table.caption_justify = "left"
         return table
+
+
+def as_text(parts: Iterable[RenderableType], width: int = 80) -> str:
+    """Return what a rich console would show of these, without colours."""
+    from io import StringIO
+
+    from rich.console import Console
+
+    file = StringIO()
+    console = Console(file=file, width=width, emoji=False, markup=False, highlight=False, color_system=None)
+    for part in parts:
+        console.print(part)
+    return "\n".join(line.rstrip() for line in file.getvalue().splitlines()).strip("\n")
 
 
 def shared_widths(longest: Sequence[int], words: Sequence[int], room: int) -> list[int]:

@@ -126,6 +126,20 @@ def test_samples_that_one_model_alone_solved_are_named():
 
     assert found.only_solved_by == {"a": ("t1",), "b": ("t2",), "c": ()}
     assert found.solved_by_none == ("t3",)
+    (table,) = (table for table in tables(found) if table.title == "Solved by one model only, or by none")
+    assert table.rows == (("a", "1", "t1"), ("b", "1", "t2"), ("no model", "1", "t3"))
+    (table,) = (table for table in tables(compare_sheet(passes(a="10", b="10"))) if table.title.startswith("Solved"))
+    assert table.rows == (("no model", "1", "t1"),)
+
+
+def test_a_comparison_shows_its_result_and_its_ranking_in_the_python_shell():
+    shown = repr(compare_sheet(passes(a="1" * 20, b="0" * 20))).splitlines()
+
+    assert shown[0].startswith("a (100.0) is better than b by ")
+    assert [line.split() for line in shown if line.startswith("  1 ")] == [
+        ["1", "a", "100.0", "[83.9,", "100.0]", "20", "of", "20", "1-1", "a"]
+    ]
+    assert max(map(len, shown)) <= 100
 
 
 def test_topics_have_their_own_differences():
@@ -222,7 +236,7 @@ def test_tables_say_not_distinguishable_and_escape_names():
         "Ranking by exam_score",
         "Paired differences",
         "Wins",
-        "Solved by one model only",
+        "Solved by one model only, or by none",
         "By topic",
     ]
     assert "not distinguishable" in text

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from markbook.report import charts
 from markbook.report.charts import Picture
 from markbook.report.page import MOST_BYTES, Chart, Page, Problem, Section, ShownAnswer, ShownTest
-from markbook.results.comparison import MOST_COMPARED, Comparison, choose_pairs, make_headline, tables, too_many
+from markbook.results.comparison import MOST_COMPARED, SOLVED, Comparison, choose_pairs, make_headline, tables, too_many
 from markbook.results.sheet import Headline, Status, find_status
 from markbook.results.summary import methods_note
 from markbook.runs.exam.grading import GROUPINGS, NOT_RUN, Grouping, Mark, Tally, counted_tests, exam_sheet, get_group
@@ -253,11 +253,10 @@ def exam_sections(tallies: Sequence[Tally], comparison: Comparison | None) -> li
         lead = "Each test is a process of its own; what it printed was compared outside of it."
         sections.append(Section("programs", "Programs", lead, (table,)))
     if comparison is not None:
-        solved_tables = [table for table in tables(comparison) if table.title == "Solved by one model only"]
-        lead = "Problems whose tests one model alone passed. Choose “models differ” below to read them."
+        solved_tables = [table for table in tables(comparison) if table.title == SOLVED]
+        lead = "Problems whose tests one model alone passed, or none. Choose “models differ” below to read them."
         if not solved_tables:
-            n_unsolved = len(comparison.solved_by_none)
-            lead = f"No problem was solved by one model alone; {n_unsolved} were solved by no model."
+            lead = "Each problem was solved by two models or more."
         sections.append(Section("only", "Where they differ", lead, solved_tables))
     return sections
 
