@@ -83,7 +83,9 @@ def test_a_run_shows_its_scores_in_the_python_shell(exam_run, tmp_path):
     first, *rest = repr(run).splitlines()
 
     assert first == f"<Run exam done {run.folder}>"
-    assert [line.split() for line in rest if "plain" in line] == [["plain", "29.2", "[15.5,", "48.0]", "24", "of", "24"]]
+    assert [line.split() for line in rest if "plain" in line] == [
+        ["plain", "29.2", "[15.5,", "48.0]", "24", "of", "24"]
+    ]
     assert "\x1b" not in repr(run)
     unfinished = repr(task_run(tmp_path, [task_row(0, 0.5)], finish=False))
     assert "<Run run running " in unfinished

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from markbook.cli.options import Number, fail_under_option, map_option, open_all_runs, options_of, runs_argument, say
-from markbook.errors import UsageError
+from markbook.errors import OutputError, UsageError, os_errors_as
 from markbook.measurements import SIGNIFICANCE
 from markbook.runs.options import StoppingOptions
 
@@ -65,6 +66,7 @@ _COMPARE_EXAMPLES = """
 Examples:
   markbook compare generated/evaluation_1790000000
   markbook compare old/evaluation_1 new/evaluation_2 --json
+  markbook compare old/evaluation_1 new/evaluation_2 --html changes.html
   markbook compare generated   (every run in that folder)
   markbook compare latest generated/evaluation_1790000000
   markbook compare new/evaluation_2 --fail-if-worse old/evaluation_1
@@ -106,6 +108,12 @@ WIDE = 140
     help="Output format.",
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@click.option(
+    "--html",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Also write a page: what changed, with the answers to each sample.",
+)
 @options_of(StoppingOptions, only=("allow_different_measures",))
 @fail_under_option("a model, or the metric for all of them")
 @click.option(
@@ -147,6 +155,14 @@ def command(runs: tuple[str, ...], fail_if_worse: str | None, **options: Any) ->
     format_name = "json" if options["as_json"] else options["format_name"]
     # Printed before gates are held: who fails one wants to see by what.
     _show(comparison, format_name, all_pairs=options["all_pairs"])
+    if options["html"] is not None:
+        from markbook.report.board import comparison_page
+        from markbook.report.html import render
+
+        text = render(comparison_page(opened, sheet, comparison))
+        with os_errors_as(OutputError, "the page cannot be written", options["html"]):
+            options["html"].write_text(text, encoding="utf-8", newline="\n")
+        say(f"page: {options['html']}")
     hold_gates(gates, marks)
     for pair in check_worse(comparison, pairs):
         say(f"{pair.first} against {pair.second}: not shown to be worse")

@@ -1,24 +1,32 @@
-"""A leaderboard as static pages: it opens from a file, loads nothing, and the same marks give the same bytes."""
+"""Several runs as static pages, a leaderboard or a comparison: they open from files, load nothing, and the same marks give the same bytes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from markbook.report import charts
 from markbook.report.html import policy, render_template, show_picture, style
+from markbook.report.page import MOST_BYTES, Chart, Page, Problem, Section, ShownAnswer, ShownTest
 from markbook.report.words import folder_names, missing_text
+from markbook.results.comparison import Comparison, headline, tables
+from markbook.results.kind import Shown, open_results
 from markbook.results.leaderboard import Leaderboard, Standing
-from markbook.results.sheet import Cell, Sheet
-from markbook.text import cut
+from markbook.results.sheet import Cell, Sheet, Status, find_status
+from markbook.store import Run
+from markbook.text import Table, cut
 from markbook.text.format import NOTHING, Scale, format_level
 from markbook.types import Interval
 
-if TYPE_CHECKING:
-    from markupsafe import Markup
-
 _NAME, _DRAWN = 48, 40
 """Characters of a name in the headline, and models in the chart."""
+CHANGES = ("regressed", "improved", "still wrong", "changed nothing", "right in both", "not in both")
+"""What became of a sample from the first model to the second, those to read first in front."""
+DIFFERENCES = ("models differ", "solved by none", "all alike", "not in all")
+"""What three models or more made of a sample."""
+_IDS, _TEXT, _TESTS, _LINES = 12, 12_000, 40, 400
+"""Samples named in a table, characters of a text, tests of an answer and lines that are compared."""
 
 
 def pages(sheet: Sheet, board: Leaderboard, *, title: str, alpha: float) -> Iterator[tuple[str, str]]:
@@ -73,9 +81,10 @@ def _index(
         mean = sum(values) / len(values) if values else None
         scored = f"{len(values)} of {len(sheet.models)}"
         listed.append({"item": sample, "file": items[sample], "value": scale.value(mean), "scored": scored})
+    picture = draw_standings(board.standings, sheet)
     return _render(
         "index.html.j2", title=title, root="", method=board.method, alpha=f"{alpha:g}", level=format_level(usual=1 - alpha), better=sheet.direction.capitalize(),
-        notes=sheet.notes, metric=sheet.metric, rows=rows, items=listed, headline=_headline(board, scale), picture=_picture(board, sheet),
+        notes=sheet.notes, metric=sheet.metric, rows=rows, items=listed, headline=_headline(board, scale), picture=None if picture is None else show_picture(picture),
     )  # fmt: skip
 
 
@@ -96,11 +105,11 @@ def _headline(board: Leaderboard, scale: Scale) -> str:
     )
 
 
-def _picture(board: Leaderboard, sheet: Sheet) -> Markup | None:
-    """Return the intervals of the first models as a chart."""
+def draw_standings(standings: Sequence[Standing], sheet: Sheet) -> charts.Picture | None:
+    """Return the intervals of the first models as a picture; None where none has any."""
     rows: list[dict[str, float | str]] = []
     factor = Scale(sheet.range).factor
-    for standing in board.standings[:_DRAWN]:
+    for standing in standings[:_DRAWN]:
         value, ends = standing.summary.value, standing.summary.interval
         if value is not None and ends is not None and standing.model not in [row["name"] for row in rows]:
             low, high = factor * ends.low, factor * ends.high
@@ -108,8 +117,7 @@ def _picture(board: Leaderboard, sheet: Sheet) -> Markup | None:
     if not rows:
         return None
     domain = (factor * sheet.range[0], factor * sheet.range[1]) if max(map(abs, sheet.range)) < 1e6 else None
-    picture = charts.intervals(rows, [str(row["name"]) for row in rows], sheet.metric, domain)
-    return show_picture(picture)
+    return charts.intervals(rows, [str(row["name"]) for row in rows], sheet.metric, domain)
 
 
 def _cells(sheet: Sheet, sample: str) -> dict[str, Cell | None]:
@@ -135,3 +143,143 @@ def _interval(interval: Interval | None, scale: Scale) -> str:
 
 def _render(template: str, **values: Any) -> str:
     return render_template(f"board/{template}", policy=policy(style(), ""), **values)
+
+
+# The comparison of runs as a page: scores, differences, and what changed, with the answers to each sample.
+
+
+def comparison_page(runs: Sequence[Run], sheet: Sheet, comparison: Comparison) -> Page:
+    """Return the comparison of finished runs as a page.
+
+    Args:
+        runs: what the sheet was read from, in its order.
+        sheet: their marks. Of two models the first is the one that a change is counted from.
+        comparison: of that sheet.
+
+    Raises:
+        DataError: a run cannot be read.
+    """
+    changes = {sample: find_change(sheet, sample) for sample in sheet.samples}
+    samples: dict[str, list[str]] = {}
+    for sample, change in changes.items():
+        samples.setdefault(change, []).append(sample)
+    order = [change for change in (CHANGES if len(sheet.models) == 2 else DIFFERENCES) if change in samples]
+    rows = tuple(
+        (change, str(len(ids)), ", ".join(ids[:_IDS]) + (f" and {len(ids) - _IDS} more" if len(ids) > _IDS else ""))
+        for change, ids in ((change, samples[change]) for change in order)
+    )
+    title = f"From {sheet.models[0]} to {sheet.models[1]}" if len(sheet.models) == 2 else "What the models made of them"
+    changed = Table(title, ("Change", "Samples", "Which"), rows, frozenset({1}))
+    ranking, pairs, *others = tables(comparison)
+    picture = draw_standings(comparison.standings, sheet)
+    alt = f"{comparison.metric} of each model with its interval; the table below has the same numbers"
+    lead = "Read them below: choose a change, open a sample, and the answers stand one under the other."
+    sections = [
+        Section("scores", "Scores", "", (ranking,), None if picture is None else Chart(picture, alt)),
+        Section("differences", "Differences", "", (pairs,)),
+        Section("changes", "What changed", lead, (changed,)),
+        *([Section("more", "More", "", others)] if others else []),
+    ]
+    facts = [
+        (str(run.manifest.get("name") or run.folder.name),
+         f"markbook {run.command} {run.manifest.get('markbook', '')}, {str(run.manifest.get('started') or '')[:16].replace('T', ' ')}")
+        for run in runs
+    ]  # fmt: skip
+    return Page(
+        title=f"Comparison of {' and '.join(sheet.models) if len(sheet.models) < 3 else f'{len(sheet.models)} models'}",
+        facts=tuple(facts),
+        warnings=(),
+        sections=tuple(sections),
+        problems=tuple(_problems(runs, sheet, {sample: change for change in order for sample in samples[change]})),
+        problems_total=len(changes),
+        items="samples",
+        models=tuple(sheet.models),
+        topics=tuple(order),
+        topic="Change",
+        headline=headline(comparison),
+    )
+
+
+def find_change(sheet: Sheet, sample: str) -> str:
+    """Return what became of a sample: one of `CHANGES` where there are two models, of `DIFFERENCES` where there are more."""
+    cells = [cells.get(sample) for cells in sheet.marks.values()]
+    values = [cell.value for cell in cells if cell is not None and cell.value is not None]
+    worst = sheet.range[0] if sheet.direction == "higher" else sheet.range[1]
+    is_wrong = all(cell is not None and (cell.passed is False or cell.value == worst) for cell in cells)
+    if len(sheet.models) != 2:
+        if len(values) < len(cells):
+            return "not in all"
+        return "solved by none" if is_wrong else "all alike" if len(set(values)) == 1 else "models differ"
+    if len(values) < 2:
+        return "not in both"
+    before, after = values
+    if before != after:
+        return "improved" if (after > before) == (sheet.direction == "higher") else "regressed"
+    return "right in both" if before == sheet.best else "still wrong" if is_wrong else "changed nothing"
+
+
+def _problems(runs: Sequence[Run], sheet: Sheet, changes: Mapping[str, str]) -> Iterator[Problem]:
+    """Yield the samples with what each model handed in, as many as a page holds."""
+    results = [open_results(run) for run in runs]
+    places: dict[tuple[int, str, str], int] = {}
+    statuses: dict[tuple[int, str, str], Status] = {}
+    for at, result in enumerate(results):
+        for entry in result.entries():
+            key = at, entry.model, entry.sample
+            places.setdefault(key, entry.location)
+            # Of several attempts the worst: a model that fails sometimes is not shown as passing.
+            if key not in statuses or entry.status != "passed":
+                statuses[key] = entry.status
+    scale, spent = Scale(sheet.range), 0
+    for sample, change in changes.items():
+        attempts: list[tuple[str, Shown]] = []
+        outcomes: list[tuple[str, Status, str]] = []
+        for model, (at, own) in sheet.origins.items():
+            key, cell = (at, own, sheet.renamed.get((at, sample), sample)), sheet.marks[model].get(sample)
+            # Where no attempt is kept, as of a plain table, the mark says what can be said.
+            is_absent = cell is None or cell.value is None
+            status = statuses.get(key) or find_status(is_absent=is_absent, all_passed=cell.passed if cell else None)
+            outcomes.append((model, status, scale.value(cell.value) if cell else ""))
+            if key in places:
+                attempts.append((model, results[at].show_attempt(places[key])))
+        problem = _problem(sample, change, attempts, tuple(outcomes))
+        spent += len(problem.prompt) + 120 * len(outcomes) + sum(len(check.text) + 60 for check in problem.checks)
+        spent += sum(
+            len(answer.code) + len(answer.error) + (answer.why.size if answer.why else 0) for answer in problem.answers
+        )
+        if spent > MOST_BYTES:
+            return
+        yield problem
+
+
+def _problem(
+    sample: str, change: str, attempts: Sequence[tuple[str, Shown]], outcomes: tuple[tuple[str, Status, str], ...]
+) -> Problem:
+    answers = tuple(
+        ShownAnswer(
+            model=model,
+            label=model,
+            status=attempt.status,
+            score=None,
+            passed=sum(result == "passed" for _, result, _ in attempt.tests),
+            total=len(attempt.tests),
+            code=cut(attempt.text, _TEXT),
+            error=cut(attempt.error, 2000),
+            why=None if attempt.why is None else attempt.why.brief(5, 500),
+            evidence=attempt.evidence,
+        )
+        for model, attempt in attempts
+    )
+    checks: list[ShownTest] = []
+    if attempts and len({tuple(text for text, _, _ in attempt.tests) for _, attempt in attempts}) == 1:
+        tests = zip(*(attempt.tests for _, attempt in attempts), strict=True)
+        checks = [ShownTest(row[0][0], tuple(result for _, result, _ in row)) for row in tests][:_TESTS]
+    difference = None
+    right = next((answer for answer in answers if answer.status == "passed"), None)
+    wrong = next((answer for answer in answers if answer.status != "passed" and answer.code.strip()), None)
+    if right is not None and wrong is not None:
+        old, new = (answer.code.splitlines()[:_LINES] for answer in (right, wrong))
+        if lines := tuple(difflib.unified_diff(old, new, lineterm="", n=2))[2:]:
+            difference = right.label, wrong.label, lines
+    prompt = cut(attempts[0][1].prompt, _TEXT // 2) if attempts else ""
+    return Problem(sample, change, "", "", prompt, tuple(checks), answers, outcomes, difference)

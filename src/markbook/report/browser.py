@@ -14,10 +14,13 @@ from typing import Any
 from markbook.errors import DataError, MarkbookError
 from markbook.files.content import looking_into
 from markbook.report import run_pages
-from markbook.report.html import keys_script, render_template as render
+from markbook.report.board import comparison_page
+from markbook.report.html import keys_script, render as render_page, render_template as render
 from markbook.report.local_server import LocalServer, NotFound, Reply, Request, whole
 from markbook.report.run_index import Index, Query
 from markbook.report.run_pages import SIDES, ListedRun, address, alike, describe_run, find_side, read_query, trend_page
+from markbook.results.compare import read_sheets
+from markbook.results.comparison import compare_sheet
 from markbook.results.kind import open_results
 from markbook.store import Run, open_run
 from markbook.store.reader import foreign_paths
@@ -190,6 +193,20 @@ class RunSite:
         index.wait(_EVERY, 30.0)
         return run_pages.copy_attempts(index, read_query(query, "sample"), form)
 
+    def changes(self, query: Mapping[str, str]) -> str:
+        """Return the comparison of the named runs, the oldest first, as the page that `markbook compare --html` writes.
+
+        Raises:
+            NotFound: one of them is not there, or none is named.
+            DataError: they cannot be compared.
+        """
+        if not query.get("at"):
+            raise NotFound("Tick the runs to compare in the list of runs.")
+        runs = [self.run(whole(number)) for number in query["at"].split(",")[:SIDES]]
+        runs.sort(key=lambda run: (str(run.manifest.get("started", "")), run.folder.name))
+        sheet = read_sheets(runs)
+        return render_page(comparison_page(runs, sheet, compare_sheet(sheet)))
+
     def _runs(self) -> Iterator[ListedRun]:
         for path, number in sorted(self._numbers.items(), key=lambda item: item[0].name, reverse=True):
             run = self._opened[number].run
@@ -227,6 +244,11 @@ class RunSite:
         facts = [("Command", run.command), ("Status", run.status), ("Started", str(manifest.get("started", "")))]
         facts += [(name, str(manifest[name])) for name in ("isolation", "attempts", "answers") if name in manifest]
         listed = describe_run(number, run.folder.name, run)
+        older = [
+            other
+            for other in self._runs()
+            if other.scores and other.group == listed.group and other.started < listed.started
+        ]
         facts += [("Tags", ", ".join(listed.tags))] if listed.tags else []
         facts += [(score.model, f"{score.value} {score.span}".strip()) for score in listed.scores[:12]]
         about: dict[str, Any] = {
@@ -234,6 +256,7 @@ class RunSite:
             "has_report": (run.folder / "report.html").is_file(), "is_live": run.status == "running",
             "planned": getattr(index.results, "n_planned", 0) if run.status == "running" else 0,  # the whole journal says it
             "headline": index.headline,
+            "previous": max(older, key=lambda other: other.started).number if older and listed.scores else None,
         }  # fmt: skip
         return run_pages.run_page(index, number, about, query)
 
@@ -295,6 +318,10 @@ class BrowseServer(LocalServer):
         return self.get_address("")
 
 
+# The scripts of a report may run, but under an origin of their own: one that came from elsewhere reads nothing of this site.
+_APART = {"Content-Security-Policy": "sandbox allow-scripts"}
+
+
 class _Runs:
     """The pages over runs, and their own reports."""
 
@@ -311,6 +338,8 @@ class _Runs:
             return self._report(request.path.removeprefix("/report/"))
         if request.path.startswith("/copy/"):
             return self._copy(request.path.removeprefix("/copy/"), request.query)
+        if request.path == "/changes":
+            return Reply(self._site.changes(request.query), headers=_APART)
         return Reply(self._site.page(request.path, request.query))
 
     def _copy(self, name: str, query: Mapping[str, str]) -> Reply:
@@ -331,6 +360,4 @@ class _Runs:
         except OSError as error:
             raise NotFound from error
         with os.fdopen(handle, "rb") as file:
-            # Its scripts may run, but under an origin of their own: a report that came from elsewhere reads nothing of
-            # this site.
-            return Reply(file.read(), headers={"Content-Security-Policy": "sandbox allow-scripts"})
+            return Reply(file.read(), headers=_APART)

@@ -81,13 +81,14 @@ def describe(run: Run) -> str:
     except MarkbookError as error:
         return f"{head}\n{terminal(error.message)}"
     scale = Scale(sheet.range)
-    found = summaries(sheet, seed=get_seed(results)).values()
+    model_summaries = summaries(sheet, seed=get_seed(results)).values()
     rows = tuple(
-        (one.group, scale.value(one.value), scale.spread(*((span.low, span.high) if (span := one.interval) else (None, None))),
-         f"{one.n} of {one.n_items}")
-        for one in found
+        (summary.group, scale.value(summary.value),
+         scale.spread(*((span.low, span.high) if (span := summary.interval) else (None, None))),
+         f"{summary.n} of {summary.n_items}")
+        for summary in model_summaries
     )  # fmt: skip
-    level = format_level(one.interval for one in found)
+    level = format_level(summary.interval for summary in model_summaries)
     return f"{head}\n{as_text([Table('', ('Model', sheet.metric, f'{level} CI', 'Scored'), rows, frozenset({1, 2, 3})).rich()])}"
 
 

@@ -185,7 +185,8 @@ def merge_sheets(sheets: Sequence[tuple[str, Sheet]], notes: Sequence[str] = ())
         "runs": runs,
     }
     notes = *notes, *_list_warnings(sheets, alignment)
-    return Sheet(first.metric, marks, ends, first.direction, meta, origins, alignment=alignment, notes=notes)
+    renamed = {(at, name): own for at, names in enumerate(named) for own, name in names.items() if own != name}
+    return Sheet(first.metric, marks, ends, first.direction, meta, origins, renamed, alignment=alignment, notes=notes)
 
 
 def _titles(sheets: Sequence[tuple[str, Sheet]]) -> dict[tuple[int, str], str]:

@@ -182,11 +182,13 @@ def read_titled_sheets(runs: Sequence[Run], metric: str | Sequence[str] | None) 
     """
     names = [metric] if isinstance(metric, str) else list(metric or ())
     results = [open_results(run) for run in runs]
-    count = Counter(run.folder.name for run in runs)
+    count = Counter(run.folder.name for run in runs) + Counter(str(run.manifest.get("name") or "") for run in runs)
     titles = [
-        run.folder.name if count[run.folder.name] == 1 else f"{run.folder.parent.name}/{run.folder.name}"
+        name if (name := str(run.manifest.get("name") or "")) and count[name] == 1
+        else run.folder.name if count[run.folder.name] == 1
+        else f"{run.folder.parent.name}/{run.folder.name}"
         for run in runs
-    ]
+    ]  # fmt: skip
     if names:
         # A run with none of them is refused by the last one's name.
         # Run by run: with several names each run may be compared by another one.

@@ -174,6 +174,8 @@ class Sheet:
     """meta[sample_id]: topic, complexity and the like, the same for every model."""
     origins: Mapping[str, tuple[int, str]] = field(default_factory=dict)
     """origins[model]: which run it came from, by position, and its name there; empty for a single run."""
+    renamed: Mapping[tuple[int, str], str] = field(default_factory=dict)
+    """renamed[position of a run, sample_id]: what that run calls a sample, where it has another name there."""
     digests: Mapping[str, str] = field(default_factory=dict)
     """digests[sample_id]: what its content is known by; empty where that is not known."""
     by_place: bool = False

@@ -1,0 +1,179 @@
+"""`markbook compare --html` and `view`'s comparison of runs: what changed, and both answers to it."""
+
+import html
+import json
+import re
+from pathlib import Path
+
+import pytest
+from support.browsers import Watched, axe_source, chromium, serious_faults
+from support.exam_kit import answer, hold, problem
+from support.made_runs import exam_run as made
+from support.payloads import HTML
+from support.review_kit import markbook as command
+from test_compare_inputs import WORDS, run
+
+from markbook.errors import DataError
+from markbook.report.board import find_change
+from markbook.report.browser import NotFound, RunSite
+from markbook.results.sheet import Cell, Sheet
+from markbook.types import Missing, MissingKind
+
+RIGHT, WRONG, OTHER = (f"def f(x):\n    return {value}\n" for value in ("x", "x + 1", "x + 2"))
+TESTS = [{"assertion": "func(1) == 1"}, {"assertion": "func(-1) == -1"}]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def days(tmp_path):
+    """The same model on two days: it solves b, no longer a, still not c, and d both times."""
+    found = []
+    for name, texts in (("monday", (RIGHT, WRONG, WRONG, RIGHT)), ("tuesday", (WRONG, RIGHT, OTHER, RIGHT))):
+        answers = [answer(task, text) for task, text in zip("abcd", texts, strict=True)]
+        found.append(hold(tmp_path / name, [problem(task, tests=TESTS) for task in "abcd"], answers, name=name))
+    return found
+
+
+def changes(page):
+    """Return what the page says of each sample: its change and the result of each model."""
+    found = {}
+    for block in re.findall(r'<details class="problem".*?</summary>', page, re.DOTALL):
+        name, change = re.findall(r'class="(?:id|tag)">(.*?)</span>', block)
+        found[name] = change, [" ".join(mark) for mark in re.findall(r'class="who">(.*?)</span> (.*?)</span>', block)]
+    return found
+
+
+def write_page(*arguments):
+    code, out, err = command("compare", *arguments, "--html", "page.html")
+    assert code == 0, err
+    return out, err, Path("page.html").read_text(encoding="utf-8")
+
+
+def test_two_runs_of_a_model_show_what_changed_and_both_answers(folder, days):
+    out, err, page = write_page(*(run.folder for run in days))
+
+    assert "gpt (monday) and gpt (tuesday) do not differ significantly" in out
+    assert "page: page.html" in err
+    assert changes(page) == {
+        "a": ("regressed", ["gpt (monday) passed 100.0", "gpt (tuesday) failed 0.0"]),
+        "b": ("improved", ["gpt (monday) failed 0.0", "gpt (tuesday) passed 100.0"]),
+        "c": ("still wrong", ["gpt (monday) failed 0.0", "gpt (tuesday) failed 0.0"]),
+        "d": ("right in both", ["gpt (monday) passed 100.0", "gpt (tuesday) passed 100.0"]),
+    }
+    text = re.sub(r"<[^>]*>", "", page)
+    assert re.search(r"<h1>Comparison of gpt \(monday\) and gpt \(tuesday\)</h1>", page)
+    assert "return x + 2" in text
+    assert text.count("func(-1) == -1") >= 4
+    assert "From gpt (monday) (passed) to gpt (tuesday)" in text
+
+
+def test_the_lists_are_filtered_by_change_in_a_browser(folder, days):
+    write_page(*(run.folder for run in days))
+    with chromium() as browser, Watched(browser, (folder / "page.html").as_uri()) as seen:
+        page = seen.page
+        page.select_option("#f-topic", label="regressed")
+        assert page.locator(".problem:visible .id").all_inner_texts() == ["a"]
+        page.click(".problem:visible summary")
+        assert page.locator(".problem:visible pre.code:not(.diff)").count() == 2
+        assert seen.complaints == []
+        assert serious_faults(page, axe_source(folder)) == []
+
+
+def test_rows_that_are_paired_by_content_show_their_answers(folder):
+    one, two = run(folder, "one", WORDS, WORDS[:2]), run(folder, "two", WORDS[::-1], WORDS[1:4])
+    _, _, page = write_page(one, two)
+
+    assert [change for change, _ in changes(page).values()] == (
+        ["regressed"] * 2 + ["improved"] + ["still wrong"] + ["right in both"] * 8
+    )
+    # a row that is the first of one run and the last of the other shows what each of them said of it
+    (block,) = (block for block in page.split('<details class="problem"')[1:] if f"Say {WORDS[2]}." in block)
+    texts = [re.sub("<[^>]*>", "", text) for text in re.findall(r'<pre class="code".*?</pre>', block, re.DOTALL)]
+    assert texts[:2] == [WORDS[2], "no"]
+
+
+@pytest.mark.parametrize(
+    ("values", "change"),
+    [
+        ((0.0, 1.0), "improved"),
+        ((0.6, 0.3), "regressed"),
+        ((0.5, 0.5), "changed nothing"),
+        ((1.0, 1.0), "right in both"),
+        ((None, 1.0), "not in both"),
+        ((1.0, 0.0, 1.0), "models differ"),
+        ((0.4, 0.4, 0.4), "all alike"),
+        ((0.0, 0.0), "still wrong"),
+        ((0.0, 0.0, 0.0), "solved by none"),
+        ((0.4, None, 0.4), "not in all"),
+    ],
+)
+@pytest.mark.parametrize("direction", ["higher", "lower"])
+def test_a_change_is_counted_towards_the_better_end(values, change, direction):
+    lost = Missing(MissingKind.FAILED, "no")
+    turned = [None if value is None else value if direction == "higher" else 1 - value for value in values]
+    marks = {str(at): {"s": Cell(value, lost if value is None else None)} for at, value in enumerate(turned)}
+
+    assert find_change(Sheet("m", marks, direction=direction), "s") == change
+
+
+def test_a_sample_that_a_run_does_not_have_is_in_neither_list_of_changes():
+    sheet = Sheet("m", {"a": {"s": Cell(1.0), "t": Cell(0.0, passed=False)}, "b": {"t": Cell(0.0, passed=False)}})
+
+    assert [find_change(sheet, sample) for sample in ("s", "t")] == ["not in both", "still wrong"]
+
+
+def test_words_of_models_stay_words(folder):
+    runs = [made(folder / name, models={HTML[0]: skill}, words=lambda text: HTML[1] + text, code=lambda *_: HTML[2])
+            for name, skill in (("x", 0.9), ("y", 0.2))]  # fmt: skip
+    _, _, page = write_page(*(run.folder for run in runs))
+
+    assert page.count("<script") == 1
+    assert "<img" not in page
+    assert html.escape(HTML[0])[:12] in page
+
+
+def test_a_page_is_bounded_whatever_the_runs_hold(folder):
+    runs = [made(folder / name, models={name: skill}, problems=400, code=lambda *_: "x = 1\n" * 4000)
+            for name, skill in (("x", 0.9), ("y", 0.2))]  # fmt: skip
+    _, _, page = write_page(*(run.folder for run in runs))
+
+    assert 0 < page.count('<details class="problem"') < 400
+    assert "most telling of 400 samples" in page
+    assert len(page) < 12_000_000
+
+
+def test_a_page_that_cannot_be_written_is_said(folder, days):
+    code, _, err = command("compare", *(run.folder for run in days), "--html", folder / "nowhere" / "page.html")
+
+    assert code != 0
+    assert "the page cannot be written" in err
+
+
+def test_view_compares_ticked_runs_and_a_run_with_the_one_before(folder, days):
+    site = RunSite(folder)
+    listed = site.page("/", {})
+    numbers = {
+        name: re.search(rf'value="(\d+)" aria-label="Compare {name}"', listed)[1] for name in ("monday", "tuesday")
+    }
+    for name, day_run in zip(("monday", "tuesday"), days, strict=True):
+        manifest = day_run.folder / "run.json"
+        day = {"monday": "2026-01-05T10:00:00+00:00", "tuesday": "2026-01-06T10:00:00+00:00"}[name]
+        manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "started": day}))
+    site = RunSite(folder)
+
+    both = f"{numbers['monday']},{numbers['tuesday']}"
+    assert f'href="/changes?at={both}"' in site.page(f"/run/{numbers['tuesday']}", {})
+    assert "/changes" not in site.page(f"/run/{numbers['monday']}", {})
+    for order in (both, ",".join(both.split(",")[::-1])):
+        assert {name: change for name, (change, _) in changes(site.changes({"at": order})).items()} == {
+            "a": "regressed", "b": "improved", "c": "still wrong", "d": "right in both",
+        }  # fmt: skip
+    with pytest.raises(NotFound, match="Tick the runs"):
+        site.changes({})
+    with pytest.raises(DataError):
+        site.changes({"at": numbers["monday"]})
