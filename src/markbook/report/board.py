@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -25,8 +26,8 @@ CHANGES = ("regressed", "improved", "still wrong", "changed nothing", "right in 
 """What became of a sample from the first model to the second, those to read first in front."""
 DIFFERENCES = ("models differ", "solved by none", "all alike", "not in all")
 """What three models or more made of a sample."""
-_IDS, _TEXT, _TESTS, _LINES = 12, 12_000, 40, 400
-"""Samples named in a table, characters of a text, tests of an answer and lines that are compared."""
+_IDS, _SAMPLES, _ANSWERS, _TEXT, _TESTS, _LINES = 12, 600, 6, 12_000, 40, 400
+"""Samples named in a table and shown, answers to each, characters of a text, tests, and lines that are compared."""
 
 
 def pages(sheet: Sheet, board: Leaderboard, *, title: str, alpha: float) -> Iterator[tuple[str, str]]:
@@ -231,7 +232,7 @@ def _problems(runs: Sequence[Run], sheet: Sheet, changes: Mapping[str, str]) -> 
             if key not in statuses or entry.status != "passed":
                 statuses[key] = entry.status
     scale, spent = Scale(sheet.range), 0
-    for sample, change in changes.items():
+    for sample, change in itertools.islice(changes.items(), _SAMPLES):
         attempts: list[tuple[str, Shown]] = []
         outcomes: list[tuple[str, Status, str]] = []
         for model, (at, own) in sheet.origins.items():
@@ -240,7 +241,7 @@ def _problems(runs: Sequence[Run], sheet: Sheet, changes: Mapping[str, str]) -> 
             is_absent = cell is None or cell.value is None
             status = statuses.get(key) or find_status(is_absent=is_absent, all_passed=cell.passed if cell else None)
             outcomes.append((model, status, scale.value(cell.value) if cell else ""))
-            if key in places:
+            if key in places and len(attempts) < _ANSWERS:
                 attempts.append((model, results[at].show_attempt(places[key])))
         problem = _problem(sample, change, attempts, tuple(outcomes))
         spent += len(problem.prompt) + 120 * len(outcomes) + sum(len(check.text) + 60 for check in problem.checks)
