@@ -1,6 +1,7 @@
 """What `markbook compare` pairs: the same question, never the same place; and what it makes of values outside 0..1."""
 
 import json
+import re
 
 import pytest
 from support.exam_kit import answer, hold, problem
@@ -8,6 +9,8 @@ from support.review_kit import GENERATED, SECOND, markbook as command, only_run,
 
 import markbook
 from markbook import plugins
+from markbook.results import comparison
+from markbook.results.kind import open_results
 from markbook.testing import assert_marks
 from markbook.types import Measurement, Summary
 
@@ -54,6 +57,28 @@ def compared(*args):
     return json.loads(out)
 
 
+def test_rows_are_right_or_wrong_by_a_metric_that_says_so(folder):
+    folders = {metric: run(folder, metric, WORDS[:4], WORDS[:1], metric=metric) for metric in ("exact_match", "rougeL")}
+
+    statuses = {
+        name: [(entry.sample, entry.status) for entry in open_results(markbook.open_run(path)).entries()]
+        for name, path in folders.items()
+    }
+
+    assert statuses == {
+        "exact_match": [("0", "failed"), ("1", "passed"), ("2", "passed"), ("3", "passed")],
+        "rougeL": [(str(at), "scored") for at in range(4)],
+    }
+    page = (folders["exact_match"] / "report.html").read_text(encoding="utf-8")
+    assert '<option value="failed">failed</option>' in page
+    assert re.findall(r'class="who">exact_match</span> (.*?)</span>', page) == [
+        "failed exact_match 0.000", *["passed exact_match 1.000"] * 3
+    ]  # fmt: skip
+    (table,) = (table for table in comparison.tables(markbook.compare([folders["exact_match"], run(folder, "later", WORDS[:4], [])]))
+                if table.title.startswith("Solved"))  # fmt: skip
+    assert table.rows == (("later", "1", "0"),)
+
+
 def test_the_same_rows_in_another_order_are_paired_by_content(folder):
     one = run(folder, "one", WORDS, WORDS[:2])
     two = run(folder, "two", WORDS[::-1], WORDS[:5])
@@ -61,7 +86,7 @@ def test_the_same_rows_in_another_order_are_paired_by_content(folder):
     (pair,) = found["pairs"]
 
     # The words 2 to 4 are right in one and wrong in two; by place six pairs would have differed.
-    assert (pair["n"], pair["only_a"], pair["difference"]) == (12, None, pytest.approx(3 / 12))
+    assert (pair["n"], pair["only_a"], pair["only_b"], pair["difference"]) == (12, 3, 0, pytest.approx(3 / 12))
     assert found["win_matrix"] == {"one": {"two": 3}, "two": {"one": 0}}
     assert found["alignment"]["by"] == "content"
     assert [each["n_unpaired"] for each in found["alignment"]["runs"]] == [0, 0]

@@ -53,7 +53,7 @@ def render_lines(attempt: Shown, *, prompt: bool = True) -> Iterator[str]:
     if len(attempt.tests) > _TESTS:
         yield f"    ... and {len(attempt.tests) - _TESTS} more"
     if attempt.why:
-        yield from ["", *(f"  {line}" for line in _why(attempt.why))]
+        yield from ["", *(f"  {line}" for line in reason_lines(attempt.why))]
     if attempt.evidence:
         yield from [
             "",
@@ -83,7 +83,8 @@ def _grounds(evidence: Evidence) -> Iterator[str]:
         yield f"  ({terminal(evidence.note)})"
 
 
-def _why(why: Why) -> Iterator[str]:
+def reason_lines(why: Why) -> Iterator[str]:
+    """Yield why an attempt failed, line by line; nothing in it can move the cursor or change colours."""
     yield "Why it failed" + (" (seen in a second run, after the verdict)" if why.is_again else "")
     if why.error:
         yield f"  {terminal(why.error)}"

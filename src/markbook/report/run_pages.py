@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import difflib
 import io
@@ -15,6 +16,7 @@ from urllib.parse import urlencode
 from markbook.errors import MarkbookError
 from markbook.report import charts
 from markbook.report.html import render_template as render, show_picture
+from markbook.report.item import reason_lines
 from markbook.report.local_server import NotFound, whole
 from markbook.report.run_index import SORTS, TOPIC_MODELS, Index, Query
 from markbook.results.kind import Entry, Shown
@@ -130,7 +132,8 @@ def _order_items(order: str, means: NDArray[np.float64], spread: NDArray[np.floa
 
 PAGE_ROWS = 50
 MATRIX_ROWS = 20
-COPIED_ROWS = 10_000
+COPIED_ROWS, _COPIED_TEXT = 10_000, 4_000
+"""Attempts of a list that is copied, and characters of each text in it."""
 SIDES = 6
 """Answers that are set side by side at most."""
 _TEXT_SECONDS = 2.0
@@ -263,11 +266,15 @@ def compare_page(sides: list[Side]) -> str:
 
 
 def copy_attempts(index: Index, query: Query, form: str) -> Iterator[str]:
-    """Yield the attempts that are asked for as CSV or Markdown, at most `COPIED_ROWS`."""
+    """Yield the attempts that are asked for, at most `COPIED_ROWS`: as Markdown, or as CSV with what was asked and answered."""
     table, places = index.places(query)
     heads = ("item", "model", "result", "score", "error", "topic", "seconds")
-    rows = ((entry.sample, entry.model, entry.status, entry.score, entry.error, entry.topic, entry.seconds)
-            for entry in (index.get_entry(table[at]) for at in places[:COPIED_ROWS]))  # fmt: skip
+    entries = [index.get_entry(table[at]) for at in places[:COPIED_ROWS]]
+    rows = [
+        (entry.sample, entry.model, entry.status, entry.score, entry.error, entry.topic,
+         None if entry.seconds is None else round(entry.seconds, 4))
+        for entry in entries
+    ]  # fmt: skip
     if form == "md":
         cells = (
             [markdown(NOTHING if cell is None else f"{cell:g}" if isinstance(cell, float) else cell) for cell in row]
@@ -279,9 +286,14 @@ def copy_attempts(index: Index, query: Query, form: str) -> Iterator[str]:
         return
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(heads)
-    for row in rows:
-        writer.writerow([csv_cell(cell) for cell in row])
+    writer.writerow((*heads, "prompt", "answer", "reason"))
+    for entry, row in zip(entries, rows, strict=True):
+        texts: tuple[str, ...] = ()
+        with contextlib.suppress(*_UNREADABLE):  # the row is there, with what its list says of it
+            attempt = index.results.show_attempt(entry.location)
+            reason = attempt.error or ("\n".join(reason_lines(attempt.why)) if attempt.why else "")
+            texts = attempt.prompt, attempt.text, reason
+        writer.writerow([csv_cell(cell) for cell in (*row, *(cut(text, _COPIED_TEXT) for text in texts))])
     yield buffer.getvalue()
 
 

@@ -1,6 +1,7 @@
 """The local page: what it shows, how quickly it opens, and whom it refuses."""
 
 import http.client
+import io
 import json
 import re
 import threading
@@ -532,11 +533,16 @@ def test_lists_are_copied_as_csv_and_markdown(serve, folder):
     total = len(locations(folder, "exam"))
 
     answer, text = client.get(f"/copy/{number}.csv?model=weak")
-    rows = list(csv.DictReader(text.splitlines()))
+    rows = list(csv.DictReader(io.StringIO(text)))
     _, words = client.get(f"/copy/{number}.md")
 
     assert answer.getheader("Content-Type").startswith("text/csv")
     assert {row["model"] for row in rows} == {"weak"}
+    shown = [locations(folder, "exam").results.show_attempt(entry.location)
+             for entry in locations(folder, "exam").search(model="weak", count=300)[0]]  # fmt: skip
+    assert {(row["prompt"], row["answer"]) for row in rows} == {(one.prompt, one.text) for one in shown}
+    assert "name 'totl' is not defined" in {row["reason"].partition(": ")[2] for row in rows}
+    assert {row["seconds"] for row in rows} == {"0.01"}
     assert len(words.splitlines()) == 2 + total
     assert client.get(f"/copy/{number}.exe")[0].status == 404
 

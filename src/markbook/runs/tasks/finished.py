@@ -16,7 +16,7 @@ from markbook.results.comparison import run_headline
 from markbook.results.files import get_value, reasons_text
 from markbook.results.kind import Content, Entry, Shown
 from markbook.results.sheet import STOPPED_NOTE, Aliases, Cell, Sheet, make_cell
-from markbook.runs.tasks.summaries import TaskAnswer, TaskRecord, TasksView, pass_cell
+from markbook.runs.tasks.summaries import TaskAnswer, TaskRecord, TasksView, is_right, main_metric, pass_cell
 from markbook.text import cut
 from markbook.text.format import format_number
 from markbook.types import Direction, Missing, Summary, digest_text
@@ -60,10 +60,9 @@ def task_sheet(view: TasksView, metric: str | None, *, name: str) -> Sheet:
         if own not in row["metrics"] or pipeline not in ("", row["pipeline"]):
             continue
         sample = sample_name(row, several=several)
-        tests = row.get("tests")
         # Of pass@k alone: the stats of other metrics may be as large as the texts, and no cell is made of them.
         stats = (row.get("stats") or {}).get(own) if own.startswith("pass@") else None
-        mark = _Mark(get_value(row["metrics"], own, row), bool(tests["passed"]) if tests else None, stats or {})
+        mark = _Mark(get_value(row["metrics"], own, row), is_right(row, own), stats or {})
         means.add(str(row["task"]), sample, mark.value)
         marks_by_model.setdefault(str(row["model"] or name), {}).setdefault(sample, []).append(mark)
         # An id that is not the row's number was stated by somebody, and says which row it is.
@@ -136,15 +135,6 @@ def _aliases(view: TasksView, *, several: bool) -> dict[str, Aliases]:
         )
         for name, (task, ours, hashes) in rows_by_name.items()
     }
-
-
-def main_metric(view: TasksView) -> tuple[str, str, Direction]:
-    """Return the run's main metric as its rows name it, the pipeline it is of (empty if any), and which way is better."""
-    tasks = view.summary["tasks"]
-    name = next((key for record in tasks.values() for key in record["metrics"]), "")
-    record = next((record["metrics"][name] for record in tasks.values() if name in record["metrics"]), None)
-    own, _, pipeline = name.partition(",")
-    return own, pipeline, Summary.from_record(record).direction if record is not None else "higher"
 
 
 def question(row: TaskAnswer) -> str:
@@ -229,7 +219,7 @@ class TaskResults(TasksView):
             model = str(row.get("model") or "answer")
             error = row["tests"]["error"] if "tests" in row else ""
             name = sample_name(row, several=several)
-            yield Entry(location, model, name, answer_status(row), value, error, str(row["task"]))
+            yield Entry(location, model, name, answer_status(row, main), value, error, str(row["task"]))
 
     def show_attempt(self, location: int) -> Shown:
         """Return the answer whose row begins at a place of results.jsonl.
@@ -242,7 +232,8 @@ class TaskResults(TasksView):
         row = self.row_at(location)
         facts = tuple((name, format_number(value)) for name, value in row["metrics"].items())
         return Shown(
-            str(row.get("model") or "answer"), sample_name(row, several=len(self.summary["tasks"]) > 1), answer_status(row),
+            str(row.get("model") or "answer"), sample_name(row, several=len(self.summary["tasks"]) > 1),
+            answer_status(row, main_metric(self)[0]),
             facts, question(row), cut(str(row.get("text") or ""), _TEXT_CAP), reasons_text(row),
             why=row_why(row), evidence=row_evidence(row, self), asked=join_prompt(row), references=tuple(row["references"]),
             reply=None if row["reply"] is None else cut(row["reply"], _TEXT_CAP),

@@ -15,7 +15,16 @@ from markbook.results.sheet import Status, best_end, find_status
 from markbook.results.stopping import describe_stop
 from markbook.results.summary import summarise_warnings
 from markbook.runs.rows import chart_bars
-from markbook.runs.tasks.summaries import ContextGap, GroupRecord, TaskAnswer, TaskRecord, TasksSummary, TasksView
+from markbook.runs.tasks.summaries import (
+    ContextGap,
+    GroupRecord,
+    TaskAnswer,
+    TaskRecord,
+    TasksSummary,
+    TasksView,
+    is_right,
+    main_metric,
+)
 from markbook.text import cut
 from markbook.text.format import NOTHING, format_interval, format_level, format_number, format_p
 from markbook.text.table import Table
@@ -305,7 +314,7 @@ def _problem(view: TasksView, task: str, sample: str, rows: Sequence[TaskAnswer]
             ShownAnswer(
                 model=model,
                 label=f"{model}, {' '.join([*parts, str(row['index'] + 1)])}" if len(rows) > 1 else model,
-                status=answer_status(row),
+                status=answer_status(row, main_metric(view)[0]),
                 score=None,
                 passed=int(bool(tests and tests["passed"])),
                 total=1 if tests else 0,
@@ -322,21 +331,21 @@ def _problem(view: TasksView, task: str, sample: str, rows: Sequence[TaskAnswer]
     for row, answer in zip(rows, answers, strict=True):
         first = next(((name, value) for name, value in row["metrics"].items() if value is not None), None)
         detail = f"{first[0]} {format_number(first[1])}" if first else "no value"
-        outcomes.setdefault(answer.model, (answer.model, answer.status, detail if answer.status == "scored" else ""))
+        is_named = answer.status in ("scored", "passed", "failed") and not answer.total
+        outcomes.setdefault(answer.model, (answer.model, answer.status, detail if is_named else ""))
     return Problem(
         id=sample, topic=task, complexity="", kind="", prompt=cut(prompt, _TEXT_CAP), checks=(), answers=tuple(answers),
         outcomes=tuple(outcomes.values()),
     )  # fmt: skip
 
 
-def answer_status(row: TaskAnswer) -> Status:
-    """Return one word for a row: how its tests ended if it has any, else whether it could be scored."""
-    tests = row.get("tests")
+def answer_status(row: TaskAnswer, metric: str) -> Status:
+    """Return one word for a row: whether it is right by its tests or the run's main metric, else whether it could be scored."""
     return find_status(
         is_absent=row.get("text") is None,
         is_broken=any(reason.kind.is_ours for reason in collect_reasons(row).values()),
-        is_empty=not tests and not str(row.get("text") or "").strip(),
-        all_passed=bool(tests["passed"]) if tests else None,
+        is_empty=not row.get("tests") and not str(row.get("text") or "").strip(),
+        all_passed=is_right(row, metric),
     )
 
 

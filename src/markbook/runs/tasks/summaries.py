@@ -154,6 +154,30 @@ def row_mark(measurements: Sequence[Measurement], limits: tuple[float, float]) -
     return make_cell([measurement.result for measurement in measurements], limits)
 
 
+def main_metric(view: TasksView) -> tuple[str, str, Direction]:
+    """Return the run's main metric as its rows name it, the pipeline it is of (empty if any), and which way is better."""
+    tasks = view.summary["tasks"]
+    name = next((key for record in tasks.values() for key in record["metrics"]), "")
+    record = next((record["metrics"][name] for record in tasks.values() if name in record["metrics"]), None)
+    own, _, pipeline = name.partition(",")
+    return own, pipeline, Summary.from_record(record).direction if record is not None else "higher"
+
+
+_VERDICTS = frozenset(
+    ("acc", "acc_bytes", "acc_mutual_info", "acc_norm", "all_of", "contains", "exact_match", "json_schema", "length",
+     "not_contains", "numeric", "one_of", "regex")
+)  # fmt: skip
+"""Metrics by which an answer is right (1) or wrong (0)."""
+
+
+def is_right(row: TaskAnswer, metric: str) -> bool | None:
+    """Whether an answer is right: as its tests ended if it has any, else by a metric of right and wrong; None by any other."""
+    if (tests := row.get("tests")) is not None:
+        return bool(tests["passed"])
+    value = row["metrics"].get(metric) if metric in _VERDICTS else None
+    return None if value not in (0, 1) else value == 1
+
+
 def pass_cell(value: float | Missing, stats: Mapping[str, Any], *, passed: bool | None = None) -> Cell:
     """Return the cell of a row's pass@k, whose stats tell which of its answers are missing and what that leaves open."""
     if isinstance(value, Missing):
