@@ -12,10 +12,11 @@ from support.made_runs import exam_run as made
 from support.payloads import HTML
 from support.review_kit import markbook as command
 from test_compare_inputs import WORDS, run
+from test_user_tasks import serving
 
 from markbook.errors import DataError
 from markbook.report.board import find_change
-from markbook.report.browser import NotFound, RunSite
+from markbook.report.browser import BrowseServer, NotFound, RunSite
 from markbook.results.sheet import Cell, Sheet
 from markbook.types import Missing, MissingKind
 
@@ -178,3 +179,19 @@ def test_view_compares_ticked_runs_and_a_run_with_the_one_before(folder, days):
         site.changes({})
     with pytest.raises(DataError):
         site.changes({"at": numbers["monday"]})
+
+
+def test_ticked_runs_are_compared_in_a_browser_in_three_clicks(folder, days):
+    with (
+        serving(BrowseServer(folder)) as server,
+        chromium() as browser,
+        Watched(browser, server.address, offline=False) as seen,
+    ):
+        for box in seen.page.locator("input[name=at]").all():
+            box.check()
+        seen.page.click("button:has-text('Compare ticked runs')")
+        assert seen.page.locator("h1").inner_text() == "Comparison of gpt (monday) and gpt (tuesday)"
+        assert seen.page.locator("tr:has-text('regressed') td").all_inner_texts()[-2:] == ["1", "a"]
+        seen.page.select_option("#f-topic", label="still wrong")
+        assert seen.page.locator(".problem:visible .id").all_inner_texts() == ["c"]
+        assert seen.complaints == []

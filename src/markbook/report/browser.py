@@ -203,7 +203,7 @@ class RunSite:
         if not query.get("at"):
             raise NotFound("Tick the runs to compare in the list of runs.")
         runs = [self.run(whole(number)) for number in query["at"].split(",")[:SIDES]]
-        runs.sort(key=lambda run: (str(run.manifest.get("started", "")), run.folder.name))
+        runs.sort(key=lambda run: (str(run.manifest.get("started", "")), str(run.folder)))
         sheet = read_sheets(runs)
         return render_page(comparison_page(runs, sheet, compare_sheet(sheet)))
 
