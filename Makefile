@@ -39,7 +39,7 @@ demo: $(VENV)/.user  ## set up, mark the bundled exam, say where the report is
 PARALLEL ?= -n auto --dist loadfile --no-loadscope-reorder
 
 # What runs at which level: tests/support/levels.py.
-test: $(STAMP)  ## set up and run the test suite, two processes a core (PARALLEL= for one after the other)
+test: $(STAMP)  ## set up and run the test suite, three processes a core (PARALLEL= for one after the other)
 	$(BIN)/python -m pytest --level test $(PARALLEL)
 
 test-all: $(STAMP)  ## every case: before a release

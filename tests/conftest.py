@@ -57,8 +57,8 @@ def pytest_ignore_collect(collection_path, config):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers():
-    """Return two processes a core: half of the suite's time is waiting for programs that sleep or are started."""
-    return min(8, 2 * len(os.sched_getaffinity(0)))
+    """Return three processes a core: much of the suite's time is waiting for programs that sleep or are started."""
+    return min(12, 3 * len(os.sched_getaffinity(0)))
 
 
 LONG = (

@@ -1,6 +1,7 @@
 """`markbook exam --model`: a server is asked the benchmark's questions, and its replies are marked like any answers."""
 
 import json
+import re
 
 import pytest
 from support.exam_kit import problem, write_rows
@@ -8,6 +9,7 @@ from support.fake_openai import FAULTS, FakeOpenAI, Reply, text
 from support.review_kit import markbook, only_run
 
 import markbook as api
+from markbook.report.browser import RunSite
 from markbook.store import open_run
 
 HUMANEVAL = {
@@ -65,7 +67,12 @@ def test_a_model_is_asked_and_marked_and_its_answers_can_be_marked_again_without
         f"Write {name}.\n\nWrite it in Python. Reply with the code in one fenced code block." for name in ("f", "g")
     ]
     assert run.manifest["usage"]["replies"] == 2
-    assert "2 replies, 2 requests, tokens 200 + 40, cost unknown" in out
+    took = "2 replies, 2 requests, tokens 200 + 40, cost unknown"
+    assert f"Model: {took}" in out
+    assert f"<dt>Model</dt><dd>{took}</dd>" in (run.folder / "report.html").read_text(encoding="utf-8")
+    site = RunSite(run.folder.parent)
+    (number,) = re.findall(r'href="/run/(\d+)"', site.page("/", {}))
+    assert f"<dt>Model</dt><dd>{took}</dd>" in site.page(f"/run/{number}", {})
 
     again = markbook("exam", "--benchmark", tmp_path / "bench.jsonl", "--solutions", run.folder / "answers.jsonl",
                      "--isolation", "weak", "--output", tmp_path / "again", "--json")  # fmt: skip

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, TypedDict, cast
 import click
 from rich.text import Text
 
-from markbook.cli.options import usage_text
 from markbook.cli.terminal import NAMED, RunTerminal, output_console
 from markbook.files.jsonl import Rejection
+from markbook.report.words import costs
 from markbook.results.gates import GateMark, check_gates
 from markbook.results.summary import methods_note, summarise_warnings
 from markbook.runs.exam.grading import exam_signatures
@@ -147,8 +147,8 @@ def show_run(run: Run, *, as_json: bool) -> None:
         console.print(passes.rich())
     if any(record["total_errors"] for record in errors.values()):
         console.print(_error_table(errors).rich())
-    if usage := run.manifest.get("usage"):
-        click.echo(usage_text(usage))
+    for who, words in costs(run.manifest):
+        click.echo(f"{who}: {words}")
     reports = [run.folder / name for name in ("model_comparison_summary.md", "model_comparison.json", "report.html")]
     lines = [f"{run.folder / folder}/" for folder in folders.values()]
     lines += [str(report) for report in reports if report.exists()]
@@ -178,7 +178,8 @@ def _show_incomplete(run: Run, *, as_json: bool) -> None:
         click.echo(
             f"{terminal(model)}: {Scale((0.0, 1.0)).value(tally.exam_score().value)}, over the problems that are marked"
         )
-    click.echo(usage_text(manifest["usage"]))
+    for who, words in costs(manifest):
+        click.echo(f"{who}: {words}")
     click.echo(str(run.folder))
 
 

@@ -453,20 +453,6 @@ def ended_by_signal() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def cost_text(account: Mapping[str, object]) -> str:
-    """Return what a model cost; what is not known is said to be so, with the most that it can be."""
-    if account["cost"] is not None:
-        return f"${account['cost']:.4f}"
-    most = account.get("cost_at_most")
-    return "cost unknown" if most is None else f"cost unknown (at most ${most:.4f})"
-
-
-def usage_text(usage: Mapping[str, object]) -> str:
-    """Return what a model's replies took, in a line."""
-    tokens = "unknown" if usage["input_tokens"] is None else f"{usage['input_tokens']} + {usage['output_tokens']}"
-    return f"{usage['replies']} replies, {usage['requests']} requests, tokens {tokens}, {cost_text(usage)}"
-
-
 # `--resume RUN` alone: what the user does not give is what the run was started with.
 
 

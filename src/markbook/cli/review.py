@@ -15,7 +15,6 @@ from markbook.cli.options import (
     Grouped,
     baseline_option,
     command_option,
-    cost_text,
     ended_by_signal,
     fail_under_option,
     fill_from_run,
@@ -177,6 +176,7 @@ def _review(options: ReviewOptions, judging: JudgeOptions, baseline: Baseline | 
 def _show(run: Run, *, as_json: bool, verbose: bool) -> None:
     from markbook.cli.terminal import output_console
     from markbook.model.budget import AccountRecord
+    from markbook.report.words import account_text
     from markbook.results.files import read_part
     from markbook.runs.reviews import review_rows
     from markbook.runs.reviews.finished import ReviewResults
@@ -214,16 +214,7 @@ def _show(run: Run, *, as_json: bool, verbose: bool) -> None:
         click.echo(f"Time for one review: {', '.join(tiers)}")
     # What judges cost stands apart from what the agents did, and what is not known is said to be so.
     for name, account in read_part(run, "judge_account", dict[str, AccountRecord], {}).items():
-        cost = cost_text(account)
-        if account["requests"] and account["requests_without_price"] and account["cost"] is not None:
-            cost += f" and {account['requests_without_price']} requests of unknown cost"
-            if account.get("cost_at_most") is not None:
-                cost += f", ${account['cost_at_most']:.4f} at most"
-        click.echo(
-            f"Judge {terminal(name, limit=60)}: {account['requests']} requests, {account['replayed']} answers from the cassette, "
-            f"{account['input_tokens']} tokens in and {account['output_tokens']} out, {cost}, "
-            f"{account['latency_seconds']:.1f} s of waiting in all"
-        )
+        click.echo(f"Judge {terminal(name, limit=60)}: {account_text(account)}")
     click.echo(f"Report: {run.folder / 'report.html'}")
 
 

@@ -347,9 +347,8 @@ def _print_rows(read: _Read, measurements: dict[str, list[Measurement]]) -> None
         for name, measured in measurements.items():
             measurement = measured[i]
             if name.startswith("judge") and measurement.stats:
-                stats[name] = dict(
-                    measurement.stats
-                )  # the marks by criterion, and what each judge gives as its reasons
+                # the marks by criterion, and what each judge gives as its reasons
+                stats[name] = dict(measurement.stats)
             row[name] = measurement.value
             if measurement.missing is not None:
                 missing[name] = measurement.missing.to_record()

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import click
 
-from markbook.cli.options import usage_text
 from markbook.cli.terminal import RunTerminal, output_console
+from markbook.report.words import costs
 from markbook.results.compare import Baseline
 from markbook.results.gates import Gate, GateMark, check_gates
 from markbook.runs.kind import Planned
@@ -18,6 +18,7 @@ from markbook.runs.tasks.sections import tables
 from markbook.runs.tasks.summaries import TasksSummary
 from markbook.runs.tasks.work import TasksPlan
 from markbook.store import Run
+from markbook.text import terminal
 from markbook.types import Direction, read_range
 
 _MAX_NAMED = 1000
@@ -73,8 +74,8 @@ def show_run(run: Run, summary: TasksSummary, *, as_json: bool) -> None:
     console = output_console()
     for table in tables(summary):
         console.print(table.rich())
-    if usage:
-        click.echo(usage_text(usage))
+    for who, words in costs(run.manifest):
+        click.echo(f"{terminal(who, limit=60)}: {words}")
     click.echo(f"{run.folder}")
 
 

@@ -45,9 +45,8 @@ def check(model: type[ModelT], node: Node) -> ModelT:
             for path, problem in zip(paths, problems, strict=True)
             if not any(len(other) > len(path) and other[: len(path)] == path for other in paths)
         ]
-        problems_kept.sort(
-            key=lambda pair: pair[1]["type"] != "extra_forbidden"
-        )  # a misspelt key explains a missing one
+        # a misspelt key explains a missing one
+        problems_kept.sort(key=lambda pair: pair[1]["type"] != "extra_forbidden")
         complaints = list(dict.fromkeys(_complaint(model, node, path, problem) for path, problem in problems_kept))
         first, rest = complaints[0], complaints[1:_MOST]
         raise ConfigError("; ".join([first[1], *(f"{spot}: {text}" for spot, text in rest)]), at=first[0]) from None

@@ -61,9 +61,8 @@ class GeneratedReviews:
         if not attempts:
             reason = rejections[0].reason if rejections else "no .json, .jsonl or run folder in it"
             raise DataError(f"this holds no generated review: {reason}", at=str(path))
-        counts: Counter[tuple[str, str]] = (
-            Counter()
-        )  # of a system's attempts at one paper, in the order in which they stand
+        # of a system's attempts at one paper, in the order in which they stand
+        counts: Counter[tuple[str, str]] = Counter()
         for number, attempt in enumerate(attempts):
             key = (attempt.sample_id, attempt.model)
             attempts[number] = replace(attempt, index=counts[key])

@@ -380,9 +380,8 @@ def _holds(
 ) -> Score:
     # `casefold` and not `lower`, so that ß and SS are the same letter.
     body = answer.casefold() if lowercase else answer
-    looked_for = texts or tuple(
-        reference for reference in references if reference
-    )  # the empty text stands in every answer
+    # the empty text stands in every answer
+    looked_for = texts or tuple(reference for reference in references if reference)
     if not looked_for:
         return missing_undefined("no reference but the empty text"), {}
     matches = [text for text in looked_for if _stands(text.casefold() if lowercase else text, body, words=words)]

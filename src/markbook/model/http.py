@@ -409,9 +409,8 @@ class _Reader:
             if size == 0:
                 if len(self._bytes) < start + 2:
                     return False
-                self.keeps = (
-                    self.keeps and bytes(self._bytes[start:]) == b"\r\n"
-                )  # else trailers: nothing here reads them
+                # else trailers: nothing here reads them
+                self.keeps = self.keeps and bytes(self._bytes[start:]) == b"\r\n"
                 return True
             if len(self._bytes) < start + size + 2:
                 break

@@ -19,6 +19,7 @@ from markbook.report.html import keys_script, render as render_page, render_temp
 from markbook.report.local_server import LocalServer, NotFound, Reply, Request, whole
 from markbook.report.run_index import Index, Query
 from markbook.report.run_pages import SIDES, ListedRun, address, alike, describe_run, find_side, read_query, trend_page
+from markbook.report.words import costs
 from markbook.results.compare import read_sheets
 from markbook.results.comparison import compare_sheet
 from markbook.results.kind import open_results
@@ -250,6 +251,7 @@ class RunSite:
             if other.scores and other.group == listed.group and other.started < listed.started
         ]
         facts += [("Tags", ", ".join(listed.tags))] if listed.tags else []
+        facts += costs(manifest)
         facts += [(score.model, f"{score.value} {score.span}".strip()) for score in listed.scores[:12]]
         about: dict[str, Any] = {
             "title": listed.title, "facts": facts, "size": PAGE_ROWS, "failure": index.failure,

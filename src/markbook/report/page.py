@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from markbook.report.charts import Picture
+from markbook.report.words import costs
 from markbook.results.sheet import Headline, Status
 from markbook.text import Table
 from markbook.why import Evidence, Why
@@ -117,6 +118,7 @@ def of_run(page: Page, manifest: Mapping[str, Any]) -> Page:
         ("Notes", str(manifest.get("notes") or "")),
         ("Started", str(manifest.get("started") or "")[:16].replace("T", " ")),
         ("Made by", f"markbook {manifest.get('command', '')} {manifest.get('markbook', '')}".strip()),
+        *((who, words) for who, words in costs(manifest) if who == "Model"),
         ("Inputs (SHA-256)", ", ".join(digests[:3]) + more),
     )
     return replace(page, facts=(*page.facts, *((name, value) for name, value in facts if value)))

@@ -1,12 +1,14 @@
-"""Summaries as pages write them; how a number looks is decided by `markbook.text.format`."""
+"""Summaries and costs as pages write them; how a number looks is decided by `markbook.text.format`."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from typing import Any, TypedDict
 
 from markbook.text.format import NOTHING, format_interval, format_number
+from markbook.text.schema import make_check
 from markbook.types import Interval, Summary, digest_text
 
 
@@ -33,6 +35,62 @@ def chart_cells(group: str, series: str, summary: Summary) -> list[dict[str, obj
 def missing_text(counts: Mapping[str, int]) -> str:
     """Return what is missing by kind."""
     return ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items())) or "none"
+
+
+# What models and judges took, as run.json holds it.
+
+
+class TokenUsage(TypedDict):
+    """What a model's replies cost, as run.json holds it; a sum with an unknown part is unknown."""
+
+    replies: int
+    failed: int
+    requests: int
+    input_tokens: int | None
+    output_tokens: int | None
+    cost: float | None
+    cost_at_most: float | None
+    replies_without_price: int
+
+
+def costs(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what the model and each judge of a run took, by who it was; of a damaged record nothing."""
+    usage, accounts = manifest.get("usage"), manifest.get("judge_account")
+    if usage is not None and make_check(TokenUsage)(usage) is None:
+        yield "Model", usage_text(usage)
+    if accounts:
+        from markbook.model.budget import AccountRecord  # late: a run without judges needs nothing that asks models
+
+        if make_check(dict[str, AccountRecord])(accounts) is None:
+            yield from ((f"Judge {name}", account_text(account)) for name, account in accounts.items())
+
+
+def cost_text(account: Mapping[str, Any]) -> str:
+    """Return what a model cost; what is not known is said to be so, with the most that it can be."""
+    if account["cost"] is not None:
+        return f"${account['cost']:.4f}"
+    most = account.get("cost_at_most")
+    return "cost unknown" if most is None else f"cost unknown (at most ${most:.4f})"
+
+
+def usage_text(usage: Mapping[str, Any]) -> str:
+    """Return what a model's replies took, in a line."""
+    tokens = "unknown" if usage["input_tokens"] is None else f"{usage['input_tokens']} + {usage['output_tokens']}"
+    return f"{usage['replies']} replies, {usage['requests']} requests, tokens {tokens}, {cost_text(usage)}"
+
+
+def account_text(account: Mapping[str, Any]) -> str:
+    """Return what a judge took, in a line."""
+    cost = cost_text(account)
+    if account["requests"] and account["requests_without_price"] and account["cost"] is not None:
+        cost += f" and {account['requests_without_price']} requests of unknown cost"
+        if account.get("cost_at_most") is not None:
+            cost += f", ${account['cost_at_most']:.4f} at most"
+    return (
+        f"{account['requests']} requests, {account['replayed']} answers from the cassette, "
+        f"{account['input_tokens']} tokens in and {account['output_tokens']} out, {cost}, "
+        f"{account['latency_seconds']:.1f} s of waiting in all"
+    )
 
 
 # Folder names for models: the model's own name where that is safe, else a readable part of it with a hash.

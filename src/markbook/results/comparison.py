@@ -312,7 +312,7 @@ def _join_names(names: Sequence[str], word: str = "and") -> str:
 
 def _say_tied(tied: Sequence[str], apart: Callable[[str, str], bool]) -> str:
     if any(apart(first, other) for first, other in combinations(tied[1:], 2)):
-        # The others can be told apart from one another: only the best is tied with all of them.
+        # The others can differ from one another: only the best is tied with all of them.
         return f"{_join_names(tied[:1])} does not differ significantly from {_join_names(tied[1:], 'or')}"
     if len(tied) > _NAMED:
         return f"{_join_names(tied[:1])} and {len(tied) - 1} others do not differ significantly"
@@ -459,7 +459,7 @@ class Comparison:
         }
 
     def groups(self) -> list[list[str]]:
-        """Return the sets of models that cannot be told apart, best first; a model may be in several."""
+        """Return the sets of models that do not differ significantly, best first; a model may be in several."""
         models_by_letter: dict[str, list[str]] = {}
         for standing in self.standings:
             for letter in standing.group:

@@ -26,7 +26,7 @@ _SLACK = 1e-11
 """What means of equal marks may differ by, of sums in another order: so much of the largest."""
 _MOST_GROUPS = 200
 _MOST_MODELS = 60
-"""Up to here every set of models that cannot be told apart is found; it takes time that grows with the cube."""
+"""Up to here every set of models without a significant difference is found; it takes time that grows with the cube."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ def in_groups(order: Sequence[Standing], different: Collection[tuple[str, str]])
     """Return the standings with their letters; a model without any value has none.
 
     What resampling leaves open of a rank is widened to what the letters leave open: with few samples it leaves out ranks of
-    models that nothing tells apart.
+    models that do not differ significantly.
 
     Args:
         order: best first.
@@ -254,7 +254,7 @@ class Leaderboard:
 
     standings: tuple[Standing, ...]
     method: str
-    """How the pairs were told apart."""
+    """The test that decided the pairs."""
 
 
 def leaderboard(sheet: Sheet, *, alpha: float = SIGNIFICANCE, seed: int = 0) -> Leaderboard:

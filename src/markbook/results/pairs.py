@@ -280,7 +280,7 @@ def compare_pairs(sheet: Sheet, names: Sequence[str], *, alpha: float = SIGNIFIC
 
 
 def count_open(pairs: Sequence[Pair], alpha: float) -> int:
-    """Return how many pairs Holm's p does not tell apart."""
+    """Return how many pairs have no significant difference by Holm's p."""
     return sum(_is_open(pair, alpha) for pair in pairs)
 
 
@@ -289,7 +289,7 @@ def _is_open(pair: Pair, alpha: float) -> bool:
 
 
 def holm_level(pair: Pair, n_open: int, alpha: float) -> float:
-    """Return the level that Holm leaves to a pair: alpha over the number of pairs that are still to be told apart, with it."""
+    """Return the level that Holm leaves to a pair: alpha over the number of pairs that are still to be decided, with it."""
     return alpha / (n_open if _is_open(pair, alpha) else n_open + 1)
 
 
@@ -308,10 +308,8 @@ def _flip_ps(
             continue
         long: Floats = np.subtract(items[index][1], items[index][2])
         if not has_variation(long) and abs(float(long[0])) > 1e-12:
-            p_values[index] = (
-                equal_differences_p(long.size),
-                "sign-flip-exact",
-            )  # the t test has no p without variation
+            # the t test has no p without variation
+            p_values[index] = (equal_differences_p(long.size), "sign-flip-exact")
     for indices in together.values():
         gaps: Floats = np.stack([np.subtract(items[i][1], items[i][2]) for i in indices], axis=1)
         # What differs by rounding only (0.1 + 0.2 against 0.3) has no sign that could be flipped.

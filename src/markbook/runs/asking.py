@@ -16,12 +16,13 @@ import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypedDict
+from typing import Any
 
 from markbook import plugins
 from markbook.config import Sampling
 from markbook.errors import StorageError, UsageError, suggest
 from markbook.model import ModelReply, PromptRequest
+from markbook.report.words import TokenUsage
 from markbook.runs.kind import Progress, Start, Watcher
 from markbook.runs.options import ASKS_MODELS, AskingOptions
 from markbook.store import RunWriter
@@ -151,19 +152,6 @@ _REPLY_FIELDS = (
     "requests",
     "seconds",
 )
-
-
-class TokenUsage(TypedDict):
-    """What a model's replies cost, as run.json holds it; a sum with an unknown part is unknown."""
-
-    replies: int
-    failed: int
-    requests: int
-    input_tokens: int | None
-    output_tokens: int | None
-    cost: float | None
-    cost_at_most: float | None
-    replies_without_price: int
 
 
 def goes_on(options: AskingOptions) -> bool:

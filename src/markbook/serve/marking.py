@@ -165,9 +165,8 @@ class Marking:
         """Answer OpenRLHF's `POST /get_reward`: each label says by what its query is marked."""
         began = time.perf_counter()
         body = await self._guard.json(request)
-        items = read_labelled(
-            requests.check(requests.RewardRequest, body)
-        )  # none for a server that has nothing to do when there are more servers than queries
+        # none for a server that has nothing to do when there are more servers than queries
+        items = read_labelled(requests.check(requests.RewardRequest, body))
         orders = await self._orders(request, items, self._defaults) if items else []
         # this shape has no place for a reason, and asking again is of no use
         reasons = [order.missing for order in orders if order.missing is not None]

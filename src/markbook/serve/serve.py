@@ -394,7 +394,6 @@ async def serve(
     finally:
         await service.pool.close()
         await service.programs.close()
-        await asyncio.gather(
-            *server.draining, return_exceptions=True
-        )  # else its end is told as an error that nobody saw
+        # else its end is told as an error that nobody saw
+        await asyncio.gather(*server.draining, return_exceptions=True)
         sock.close()

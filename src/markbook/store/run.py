@@ -298,8 +298,10 @@ class RunWriter:
         elif not self._disk.is_folder(folder):
             raise OSError(f"{folder} is not a folder, and links are not followed inside a run")
 
-    def _write_manifest(self, status: str, extra: dict[str, object]) -> None:
-        record = {
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What run.json says of the run from its beginning on."""
+        return {
             "schema": SCHEMA,
             "markbook": version(),
             "python": platform.python_version(),
@@ -308,13 +310,13 @@ class RunWriter:
             "config": dict(self.manifest.config),
             "inputs": dict(self.manifest.inputs),
             "identity": self.manifest.identity,
-            "status": status,
             "started": self._started,
-            "updated": _now(),
-            "seconds": round(time.monotonic() - self._clock_start, 3),
             **self.manifest.extra,
-            **extra,
         }
+
+    def _write_manifest(self, status: str, extra: dict[str, object]) -> None:
+        seconds = round(time.monotonic() - self._clock_start, 3)
+        record = {**self.facts, "status": status, "updated": _now(), "seconds": seconds, **extra}
         text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
         # A file's name need not be UTF-8: what of it is not becomes a question mark.
         replace_file(self._disk, self.folder / "run.json", [text.encode(errors="replace")])

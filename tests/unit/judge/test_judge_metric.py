@@ -1,6 +1,7 @@
 """The judge as a metric: any rubric, any task, once live and once from the cassette."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from markbook import measure
 from markbook.errors import ConfigError, UsageError
 from markbook.judge.rubrics import RUBRICS, read_rubric, ready_rubrics
 from markbook.plugins import create
+from markbook.report.browser import RunSite
 
 MODEL = "openai:m"
 RUBRIC = """\
@@ -92,6 +94,15 @@ def test_a_task_with_rubrics_live_and_from_the_cassette_is_the_same_to_the_byte(
         assert (live[2] / name).read_bytes() == (again[2] / name).read_bytes()
     account = json.loads((live[2] / "run.json").read_text())["judge_account"][MODEL]
     assert (account["requests"], account["input_tokens"]) == (6, 600)
+
+    _, out, _ = markbook("run", task / "t.yaml", "--predictions", task / "answers.jsonl", "--output", task / "three",
+                         "--judge", MODEL, "--cassette", cassette)  # fmt: skip
+    assert f"Judge {MODEL}: 0 requests, 6 answers from the cassette, " in out
+    site = RunSite(task / "one")
+    (number,) = re.findall(r'href="/run/(\d+)"', site.page("/", {}))
+    assert f"<dt>Judge {MODEL}</dt><dd>6 requests, 0 answers from the cassette, 600 tokens in" in site.page(
+        f"/run/{number}", {}
+    )
 
 
 def test_what_the_rubric_says_is_what_the_judge_reads(task):

@@ -87,9 +87,8 @@ def bleu(
     value = SMOOTHING[method] if smooth_value is None else smooth_value
     if SMOOTHING[method] is None:
         value = None
-    most = (
-        1.0 if method == "floor" else math.inf
-    )  # a floor stands for a share of the n-grams' count, which is 1 or more
+    # a floor stands for a share of the n-grams' count, which is 1 or more
+    most = 1.0 if method == "floor" else math.inf
     if value is not None and not 0 <= value <= most:
         between = "from 0 to 1" if method == "floor" else "from 0 up"
         raise ConfigError(f"bleu: smooth_value of {method} must be a number {between}, not {value:g}")

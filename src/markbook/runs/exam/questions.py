@@ -17,7 +17,8 @@ from markbook.config import Sampling
 from markbook.errors import IncompleteError, UsageError
 from markbook.languages import language
 from markbook.model import GenerationSettings, PromptRequest
-from markbook.runs.asking import Replies, TokenUsage, connect_generator, goes_on, sampling_with, sum_usage
+from markbook.report.words import TokenUsage
+from markbook.runs.asking import Replies, connect_generator, goes_on, sampling_with, sum_usage
 from markbook.runs.exam.view import ANSWERS
 from markbook.runs.kind import Watcher
 from markbook.store import RunWriter

@@ -212,14 +212,14 @@ def mark_answers(plan: ExamPlan, journal: RunWriter, machines: Machines, watch: 
     for task_id, detail in unsound.items():
         what = "nobody solved it, and the benchmark's own solution fails it too"
         watch.on_note(f"warning: {task_id}: {what} ({detail}); see --check-benchmark", topic=UNSOUND)
-    manifest = plan.manifest
-    results = ExamResults(journal, {"command": manifest.command, "config": manifest.config}, grades)
+    usage = {} if answered is None else {"usage": answered.usage}
+    results = ExamResults(journal, {**journal.facts, **usage}, grades)
     extra: dict[str, Any] = {"own_solution_fails": unsound} if unsound else {}
     if results.stop_record:
         extra["stopped"] = {name: value for name, value in results.stop_record.items() if name != "samples"}
-    facts = {"isolation": results.isolation, "attempts": results.n_planned, **extra}
-    if answered is not None:
-        facts |= {"usage": answered.usage, **({"unanswered": answered.reasons} if answered.reasons else {})}
+    facts = {"isolation": results.isolation, "attempts": results.n_planned, **extra, **usage}
+    if answered is not None and answered.reasons:
+        facts["unanswered"] = answered.reasons
     # The documented files have no word for an answer that is still to come: they would show it as absent.
     if answered is not None and answered.lacking:
         return WorkEnd(status="incomplete", facts=facts, results=results, withheld=("documented",))

@@ -230,11 +230,15 @@ class TaskResults(TasksView):
         from markbook.runs.tasks.sections import answer_status, row_evidence, row_why
 
         row = self.row_at(location)
-        facts = tuple((name, format_number(value)) for name, value in row["metrics"].items())
+        facts = [(name, format_number(value)) for name, value in row["metrics"].items()]
+        if "input_tokens" in row or "output_tokens" in row:
+            tokens = f"{row.get('input_tokens', 'unknown')} in, {row.get('output_tokens', 'unknown')} out"
+            facts.append(("Tokens", tokens))
+        facts += [("Cost", f"${row['cost']:.4f}")] if "cost" in row else []
         return Shown(
             str(row.get("model") or "answer"), sample_name(row, several=len(self.summary["tasks"]) > 1),
             answer_status(row, main_metric(self)[0]),
-            facts, question(row), cut(str(row.get("text") or ""), _TEXT_CAP), reasons_text(row),
+            tuple(facts), question(row), cut(str(row.get("text") or ""), _TEXT_CAP), reasons_text(row),
             why=row_why(row), evidence=row_evidence(row, self), asked=join_prompt(row), references=tuple(row["references"]),
             reply=None if row["reply"] is None else cut(row["reply"], _TEXT_CAP),
         )  # fmt: skip

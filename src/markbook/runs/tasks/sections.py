@@ -48,7 +48,7 @@ def tables(summary: TasksSummary) -> list[Table]:
             over = f"{len(metric['tasks'])} of {len(record['tasks'])} tasks"
             groups.append((record["alias"] or name, key, format_number(total.value), interval, str(total.n), over))
     if groups:
-        headers: tuple[str, ...] = ("group", "metric", "value", "interval", "rows", "over")
+        headers: tuple[str, ...] = ("group", "metric", "value", f"{format_level()} CI", "rows", "over")
         tables.append(Table("Groups", headers, tuple(groups), frozenset({2, 4})))
     if summary["comparisons"]:
         gaps = [ContextGap.from_record(record) for record in summary["comparisons"]]
@@ -64,12 +64,13 @@ def tables(summary: TasksSummary) -> list[Table]:
             )
             for gap in gaps
         )
-        headers = ("difference", "metric", "paired mean", "interval", "p (Holm)", "rows", "verdict")
+        level = format_level(gap.interval for gap in gaps)
+        headers = ("difference", "metric", "paired mean", f"{level} CI", "p (Holm)", "rows", "verdict")
         note = f"p is adjusted over all {len(gaps)} comparisons of this table."
         tables.append(Table("Context modes compared, row by row", headers, rows, frozenset({2, 4, 5}), note))
     panels = panel_rows(summary["tasks"])
     if panels:
-        headers = ("task", "metric", "Krippendorff's alpha", "interval", "rated", "judges")
+        headers = ("task", "metric", "Krippendorff's alpha", f"{format_level()} CI", "rated", "judges")
         tables.append(Table("Agreement between judges", headers, tuple(panels), frozenset({2, 4})))
     return tables
 
@@ -122,7 +123,8 @@ def _task(name: str, record: TaskRecord) -> Table:
         parts.append(warning)
     title = record["alias"] or name
     title = title if title == name else f"{title} ({name})"
-    headers = ("metric", "value", "interval", "method", "scored", *(() if is_whole else ("missing", "bounds")))
+    level = format_level(summary.interval for summary in metrics.values())
+    headers = ("metric", "value", f"{level} CI", "method", "scored", *(() if is_whole else ("missing", "bounds")))
     return Table(title, headers, tuple(rows), frozenset({1}), "; ".join(parts))
 
 

@@ -330,9 +330,8 @@ class Objects:
         kind = names.find_named(form[1])
         n_handed = len(self.arrived.handed)
         arguments = transfer.all(form[2])
-        self.has_run = (
-            self.has_run or len(self.arrived.handed) > n_handed
-        )  # to be made, an error may go through what it is of
+        # to be made, an error may go through what it is of
+        self.has_run = self.has_run or len(self.arrived.handed) > n_handed
         if not (isinstance(kind, type) and issubclass(kind, BaseException)):
             raise Malformed("no exception")
         try:

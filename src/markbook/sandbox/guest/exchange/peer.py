@@ -649,9 +649,8 @@ class Peer(Objects):
             not is_awaited and not options and self._watch(during, lent.is_certain, operation, target, arguments[1:])
         )
         if not is_certain:
-            self.policy.note_change(
-                during
-            )  # before it is refused: to look whether it may be asked can run the test's code
+            # before it is refused: to look whether it may be asked can run the test's code
+            self.policy.note_change(during)
         if is_awaited:
             return False
         spells = arrived.spells(is_special_method=arrived.text.startswith(_SPECIAL_METHOD))

@@ -176,9 +176,8 @@ def program_filter(*, private: bool, scoped: bool) -> tuple[bytes, list[int]]:
     refused = [numbers for name, numbers in _REFUSED.items() if name not in _EXEC]
     common, below = _common()
     program += [(_MORE, _KNOWN, "unknown", ""), *_go(refused, "refuse"), *common]
-    program += _go(
-        _ATTRIBUTES.values(), "not supported"
-    )  # a run would mark files for the next; `cp -p` makes do without
+    # a run would mark files for the next; `cp -p` makes do without
+    program += _go(_ATTRIBUTES.values(), "not supported")
     program += _go([_STATX], "unknown")  # it says when a file was made, which nobody can set; all make do without
     program += [*_go([_PRLIMIT], "prlimit"), *_go([_PRCTL], "prctl")]
     # in a namespace of users of its own a process would have every right; told that clone3 is not there, whose flags lie
