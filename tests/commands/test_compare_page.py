@@ -73,6 +73,16 @@ def test_two_runs_of_a_model_show_what_changed_and_both_answers(folder, days):
     assert "From gpt (monday) (passed) to gpt (tuesday)" in text
 
 
+def test_the_report_of_an_exam_says_which_run_it_is_of(days):
+    run = days[0]
+    facts = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", (run.folder / "report.html").read_text(encoding="utf-8")))
+
+    assert facts["Run"] == "monday"
+    assert facts["Started"] == run.manifest["started"][:16].replace("T", " ")
+    assert facts["Made by"] == f"markbook exam {run.manifest['markbook']}"
+    assert facts["Inputs (SHA-256)"].startswith("answers ")
+
+
 def test_the_lists_are_filtered_by_change_in_a_browser(folder, days):
     write_page(*(run.folder for run in days))
     with chromium() as browser, Watched(browser, (folder / "page.html").as_uri()) as seen:
