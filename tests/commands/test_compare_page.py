@@ -80,7 +80,9 @@ def test_the_report_of_an_exam_says_which_run_it_is_of(days):
     assert facts["Run"] == "monday"
     assert facts["Started"] == run.manifest["started"][:16].replace("T", " ")
     assert facts["Made by"] == f"markbook exam {run.manifest['markbook']}"
-    assert facts["Inputs (SHA-256)"].startswith("answers ")
+    assert facts["Inputs (SHA-256)"] == ", ".join(
+        f"{name} {digest[:12]}" for name, digest in sorted(run.manifest["inputs"].items())
+    )
 
 
 def test_the_lists_are_filtered_by_change_in_a_browser(folder, days):
