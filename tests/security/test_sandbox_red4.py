@@ -3,6 +3,8 @@
 Each solution changes what its test lent it, so that the test expects what it gives. None is to pass as `separated`.
 """
 
+import sys
+
 import pytest
 from support.load import PATIENCE
 
@@ -773,6 +775,9 @@ HOLES = {
         "f",
     ),
 }  # fmt: skip
+if sys.version_info >= (3, 14):  # annotations are not evaluated there unless somebody asks for them
+    HOLES = {name: hole for name, hole in HOLES.items() if "ann walrus" not in name}
+
 """A test, the right answer, the attack and what is called."""
 SEVERAL = {
     "two tests star": (

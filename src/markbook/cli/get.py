@@ -71,6 +71,17 @@ def _list_known() -> list[str]:
     return [*KNOWN]
 
 
+def _is_there(path: Path) -> bool:
+    """Whether something is at a path; newer Pythons say of a path that no file can have that nothing is there."""
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written: {error.strerror}", hint="name another with --output") from None
+    return True
+
+
 @click.command("get", epilog=_GET_EXAMPLES)
 @click.argument("name", required=False, metavar="NAME|OWNER/NAME", shell_complete=completing(_list_known))
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The file to write [default: NAME.jsonl].")
@@ -101,7 +112,7 @@ def command(name: str | None, output: Path | None, config: str, split: str, *, s
         )
     target = output or Path(f"{name.replace('/', '_')}.jsonl")
     # Before anything is fetched: nothing of the user's is overwritten, and no download is for nothing.
-    if not show and target.exists():
+    if not show and _is_there(target):
         raise UsageError(f"{target} is there already", hint="name another file with --output")
     repository = hub_data.repository if hub_data else name
     data = find(

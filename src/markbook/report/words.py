@@ -69,8 +69,8 @@ def cost_text(account: Mapping[str, Any]) -> str:
     """Return what a model cost; what is not known is said to be so, with the most that it can be."""
     if account["cost"] is not None:
         return f"${account['cost']:.4f}"
-    most = account.get("cost_at_most")
-    return "cost unknown" if most is None else f"cost unknown (at most ${most:.4f})"
+    cost = account.get("cost_at_most")
+    return "cost unknown" if cost is None else f"cost unknown (at most ${cost:.4f})"
 
 
 def usage_text(usage: Mapping[str, Any]) -> str:

@@ -199,9 +199,15 @@ _NAN = "NaN"
 _SPECIAL_METHOD = '["q","d"'
 _PACKAGE = f"{__package__.rpartition('.')[0]}."
 _KEEPS_NOTHING = frozenset(
-    ["_collections_abc", "abc", "collections", "enum", "fractions", "importlib._bootstrap", "numbers", "re", "types"]
-)
-"""Modules of Python's whose code runs while values come and go, and which neither keep nor change what they are given."""
+    [
+        "_collections_abc", "_frozen_importlib", "abc", "collections", "enum", "fractions", "importlib._bootstrap", "numbers",
+        "re", "types",
+    ]
+)  # fmt: skip
+"""Modules of Python's whose code runs while values come and go, and which neither keep nor change what they are given.
+
+The machinery of imports has one name until `importlib` is imported, and another from then on.
+"""
 _NESTED = 400
 """Requests of the solution's that may be answered one within the other: a call of the test's that calls the solution, and so on.
 Each takes some of the C stack as well, of which Python's own limit knows nothing: after about 5,700 the examiner would die."""
