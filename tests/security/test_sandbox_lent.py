@@ -238,10 +238,7 @@ def test_nothing_gets_past_the_rule_in_another_form(name, canonical):
 
 
 HONEST = {
-    "a callback": (
-        "assert f([3, 1], lambda n: -n) == [3, 1]",
-        "def f(items, key):\n    return sorted(items, key=key)",
-    ),
+    "a callback": ("assert f([3, 1], lambda n: -n) == [3, 1]", "def f(items, key):\n    return sorted(items, key=key)"),
     "a comparator": (
         "def less(a, b): return b - a\nassert f([1, 3], less) == [3, 1]",
         "import functools\ndef f(items, less):\n    return sorted(items, key=functools.cmp_to_key(less))",

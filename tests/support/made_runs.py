@@ -16,10 +16,7 @@ def sample(number, tests=3, words=str):
         words(f"Write f{number}(x) that returns x + {number}."),
         tests=tuple(Test(setup=f"x = {at}", assertion=words(f"f{number}(x) == {number} + x")) for at in range(tests)),
         entry_point=f"f{number}",
-        meta={
-            "topic": TOPICS[number % 4],
-            "complexity": 1 + number % 3,
-        },
+        meta={"topic": TOPICS[number % 4], "complexity": 1 + number % 3},
         problem_type=ProblemType.CLASS if number % 5 == 0 else ProblemType.FUNCTION,
     )
 

@@ -42,9 +42,7 @@ def import_command(results: tuple[str, ...], output: str, columns: dict[str, str
         paths = foreign_paths(result, columns)
         if not paths:
             raise DataError(
-                "no known format of results here",
-                at=result,
-                hint="see `markbook list foreign`; a table with --map",
+                "no known format of results here", at=result, hint="see `markbook list foreign`; a table with --map"
             )
         for path in paths:
             # A run each: results below one folder may be of different tools and samples.

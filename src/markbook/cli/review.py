@@ -202,7 +202,7 @@ def _show(run: Run, *, as_json: bool, verbose: bool) -> None:
             click.echo(terminal(line, limit=400))
     if human := summary["human_yardstick"]["closest_other"]:
         parts = ", ".join(f"{name} {format_number(spread['median'])}" for name, spread in human.items())
-        console.print(f"Human reviews against their closest other one, median: {parts}")
+        console.print(f"Human-human similarity (median of the nearest): {parts}")
     tiers = []
     performance = read_part(run, "performance", dict[str, TierTime], {})
     # By name, and the total last.

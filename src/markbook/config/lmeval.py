@@ -401,9 +401,7 @@ def _use(model: MetricEntry, node: Node, position: int, output: spec.Output) -> 
     for option in options:
         if misspelt(option, _ENTRY_KEYS):
             raise ConfigError(
-                f"a metric's entry has no key {option!r}",
-                at=entry.key_at(option),
-                hint=suggest(option, _ENTRY_KEYS),
+                f"a metric's entry has no key {option!r}", at=entry.key_at(option), hint=suggest(option, _ENTRY_KEYS)
             )
     return spec.Use(
         name=model.metric,

@@ -316,9 +316,7 @@ def read(response: Any, mode: str) -> RawAnswer:
         raise Violation("the reply is empty")
     logprobs = (response.provider_details or {}).get("logprobs")
     return RawAnswer(
-        payload=whole_text(payload),
-        mode=mode,
-        logprobs=reduce_logprobs(logprobs) if isinstance(logprobs, list) else (),
+        payload=whole_text(payload), mode=mode, logprobs=reduce_logprobs(logprobs) if isinstance(logprobs, list) else ()
     )
 
 

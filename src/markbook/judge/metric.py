@@ -21,14 +21,7 @@ from markbook.judge.assess import (
 )
 from markbook.judge.client import Judged, from_record
 from markbook.judge.judge_options import JudgeOptions
-from markbook.judge.panel import (
-    JudgeCall,
-    JudgePlan,
-    JudgeWork,
-    PanelSession,
-    check_plan,
-    plan_panel,
-)
+from markbook.judge.panel import JudgeCall, JudgePlan, JudgeWork, PanelSession, check_plan, plan_panel
 from markbook.judge.rubrics import PROMPT_VERSION, Criterion, Rubric, read_row_rubric, read_rubric
 from markbook.metrics import UnitMetric, drop_missing_references, measurement, problem
 from markbook.model.budget import AccountRecord

@@ -509,10 +509,7 @@ def read_row_rubric(rubric: Rubric, stated: object) -> Rubric:
 
 
 def _check_criteria(
-    criteria: Sequence[CriterionModel | Criterion],
-    scale: tuple[int, int],
-    *,
-    has_threshold: bool,
+    criteria: Sequence[CriterionModel | Criterion], scale: tuple[int, int], *, has_threshold: bool
 ) -> dict[str, tuple[int, ...]]:
     """Return the scale of each criterion, and raise `ValueError` for criteria that do not go together."""
     scales = {criterion.name: (0, 1) if criterion.grades else tuple(criterion.scale or scale) for criterion in criteria}

@@ -64,11 +64,7 @@ def bash() -> Language:
             guards=(("", _BEGINS),),
         ),
         failures=Failures(tests=r"\A\Z", names=r"command not found", syntax=r"syntax error"),
-        self_test=(
-            "twice() { echo $(( 2 * $1 )); }\n",
-            "twice() { echo $1; }\n",
-            "set -e\n[[ $(twice 2) = 4 ]]\n",
-        ),
+        self_test=("twice() { echo $(( 2 * $1 )); }\n", "twice() { echo $1; }\n", "set -e\n[[ $(twice 2) = 4 ]]\n"),
     )
 
 
@@ -100,11 +96,7 @@ def julia() -> Language:
             tests=r"Test Failed|did not pass|AssertionError", names=r"UndefVarError", syntax=r"syntax: |ParseError"
         ),
         processes=128,
-        self_test=(
-            "twice(x) = 2x\n",
-            "twice(x) = x\n",
-            "using Test\n@testset begin\n  @test(twice(2) == 4)\nend\n",
-        ),
+        self_test=("twice(x) = 2x\n", "twice(x) = x\n", "using Test\n@testset begin\n  @test(twice(2) == 4)\nend\n"),
     )
 
 
@@ -140,10 +132,7 @@ def lua() -> Language:
             claims=(("lu.assertEquals", "lu.assertEquals(1, 2)"), ("assert(", "assert(1 == 2)")),
             before=_BEFORE,
             closes=r"(?:\s*end\b)?",
-            guards=(
-                ("", _LUA_BEGINS),
-                ("os.exit(lu.LuaUnit.run())", _GOES_ON),
-            ),
+            guards=(("", _LUA_BEGINS), ("os.exit(lu.LuaUnit.run())", _GOES_ON)),
             catches=True,
         ),
         failures=Failures(
@@ -342,11 +331,7 @@ def r() -> Language:
             names=r"could not find function|object '.*' not found",
             syntax=r"unexpected ",
         ),
-        self_test=(
-            "twice <- function(x) { 2 * x }\n",
-            "twice <- function(x) { x }\n",
-            "stopifnot(twice(2) == 4)\n",
-        ),
+        self_test=("twice <- function(x) { 2 * x }\n", "twice <- function(x) { x }\n", "stopifnot(twice(2) == 4)\n"),
     )
 
 
@@ -379,9 +364,7 @@ def racket() -> Language:
             catches=True,
         ),
         failures=Failures(
-            tests=r"rackunit/private/check|Check failure",
-            names=r"unbound identifier",
-            syntax=r"read-syntax|bad syntax",
+            tests=r"rackunit/private/check|Check failure", names=r"unbound identifier", syntax=r"read-syntax|bad syntax"
         ),
         self_test=(
             "#lang racket\n(define (twice x) (* 2 x))\n",

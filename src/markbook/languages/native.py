@@ -59,10 +59,7 @@ _MEANS = (
     "#define EXIT_SUCCESS 0\n#define EXIT_FAILURE 1\nif ({value}) return 1; }"
 )
 """What the status is told by means what it says, whatever an answer makes of these words."""
-_STATUS = (
-    rf"{_WAY}{_VALUE};(?=\s*(?:return\s+0\s*;\s*)?\}}\s*\Z)",
-    _MEANS,
-)
+_STATUS = (rf"{_WAY}{_VALUE};(?=\s*(?:return\s+0\s*;\s*)?\}}\s*\Z)", _MEANS)
 _FAILS = (
     r"[;{}]\s*(?:return\s*\(?\s*(?:-?[1-9]\d*|EXIT_FAILURE)|exit\s*\(\s*(?:-?[1-9]\d*|EXIT_FAILURE))\s*\)?\s*;\s*\}\s*\Z",
     "the tests' main always fails at its end: let it return where a test fails, and reach its end where all pass",

@@ -74,12 +74,7 @@ def measurement(
 
 
 def measure_each(
-    metric: str,
-    signature: str,
-    items: Sequence[Item],
-    score: Callable[[Item], Score],
-    *,
-    needs_reference: bool = True,
+    metric: str, signature: str, items: Sequence[Item], score: Callable[[Item], Score], *, needs_reference: bool = True
 ) -> list[Measurement]:
     """Return one measurement an item: the row's problem, what `score` says, or how it crashed."""
     measurements = []

@@ -168,11 +168,7 @@ class ProgramMarker:
         self._prebuilt = Prebuilt(keep.built)
         folders = dict.fromkeys(folder for tool in self._tools.values() for folder in tool.folders)
         self._box = ProgramSandbox(
-            [*folders, str(self._prebuilt.folder)],
-            workers=workers,
-            isolation=isolation,
-            at_most=at_most,
-            pinned=pinned,
+            [*folders, str(self._prebuilt.folder)], workers=workers, isolation=isolation, at_most=at_most, pinned=pinned
         )
         batches = ((tool, tool.language.batch) for tool in self._tools.values())
         self._batches = {tool.language.name: PendingBuild(tool, batch) for tool, batch in batches if batch is not None}

@@ -114,9 +114,7 @@ class PythonTest(_Request):
     setup: Text | None = None
     assertion: Text | None = None
     inspection: Annotated[
-        list[Text] | None,
-        BeforeValidator(_as_list),
-        Sentence("'inspection' is neither a string nor a list of strings"),
+        list[Text] | None, BeforeValidator(_as_list), Sentence("'inspection' is neither a string nor a list of strings")
     ] = None
     pattern: Text | None = None
     program: Text | None = None

@@ -83,11 +83,7 @@ class Table:
 
         table = Fitted(title=Text(terminal(self.title), style="bold"), title_justify="left", box=box.SIMPLE_HEAD)
         for at, header in enumerate(self.headers):
-            table.add_column(
-                Text(terminal(header)),
-                justify="right" if at in self.numeric else "left",
-                overflow="fold",
-            )
+            table.add_column(Text(terminal(header)), justify="right" if at in self.numeric else "left", overflow="fold")
         for row in self.rows:
             table.add_row(*(Text(terminal(cell)) for cell in row))
         if self.note:

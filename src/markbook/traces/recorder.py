@@ -201,13 +201,7 @@ def open_for_spans(path: Path) -> IO[str]:
 
 
 def span_line(
-    ids: tuple[str, str, str],
-    name: str,
-    times: tuple[int, int],
-    attributes: Record,
-    *,
-    status: int,
-    scope: str,
+    ids: tuple[str, str, str], name: str, times: tuple[int, int], attributes: Record, *, status: int, scope: str
 ) -> str:
     """Return one span as a line of OTLP JSON: 64-bit integers as strings, ids (trace, span, parent) in hex."""
     trace, identity, parent = ids

@@ -96,10 +96,7 @@ def test_older_dialect_is_read(tmp_path):
         ({"tests": [{}]}, "test 1 has neither ctx, assertion nor inspection"),
         ({"tests": [{"assertion": 1}]}, "'assertion' of test 1 is not a string"),
         ({"tests": [[1]]}, "test 1 is not an object"),
-        (
-            {"tests": [{"ctxt": "x = 1", "assertion": "x == 1"}]},
-            "unknown key 'ctxt' of test 1: did you mean 'ctx'?",
-        ),
+        ({"tests": [{"ctxt": "x = 1", "assertion": "x == 1"}]}, "unknown key 'ctxt' of test 1: did you mean 'ctx'?"),
         ({"assertion": "func(1) == 1"}, "'assertion' is read in each of its 'tests', not here"),
     ],
 )

@@ -96,10 +96,7 @@ def test_passes_are_the_same_and_a_finished_run_runs_no_test_again(tmp_path, mon
     rows = [{"q": f"q{n}", "tests": ["assert f() == 1"], "name": "f"} for n in range(3)]
     task(tmp_path, lines, rows)
     codes = ["def f():\n    return 1\n", "def f():\n    return 2\n"]
-    write(
-        tmp_path / "said.jsonl",
-        [{"doc_id": n, "prediction": [codes[n % 2], codes[0]]} for n in range(3)],
-    )
+    write(tmp_path / "said.jsonl", [{"doc_id": n, "prediction": [codes[n % 2], codes[0]]} for n in range(3)])
 
     found = both(tmp_path, monkeypatch, predictions="said.jsonl", samples=2, isolation="weak")
 

@@ -224,10 +224,7 @@ class CodeBleu(PairMetric):
 
 
 def codebleu(
-    *,
-    lang: str = "python",
-    weights: Iterable[float] = (0.25, 0.25, 0.25, 0.25),
-    profile: str = "corrected",
+    *, lang: str = "python", weights: Iterable[float] = (0.25, 0.25, 0.25, 0.25), profile: str = "corrected"
 ) -> PairMetric:
     """Return the weighted mean of four matches with the reference, 0 to 1; higher is better.
 

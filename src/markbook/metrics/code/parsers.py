@@ -85,10 +85,7 @@ GRAMMARS: dict[str, Grammar] = {
         each={"foreach_statement": ("left", "right", "body")},
     ),
     "php": replace(
-        _C_LIKE,
-        assignments=_AUGMENTED,
-        each={"foreach_statement": ("#1", "#0", "body")},
-        names=frozenset({"name"}),
+        _C_LIKE, assignments=_AUGMENTED, each={"foreach_statement": ("#1", "#0", "body")}, names=frozenset({"name"})
     ),
     "ruby": Grammar(
         assignments=frozenset({"assignment", "operator_assignment"}),

@@ -158,10 +158,7 @@ COMMUNICATION_METRICS = (
 
 
 def measure_communication(
-    trace: Trace,
-    marker: Marker,
-    coordination: frozenset[str] = COORDINATION,
-    productive: frozenset[str] = PRODUCTIVE,
+    trace: Trace, marker: Marker, coordination: frozenset[str] = COORDINATION, productive: frozenset[str] = PRODUCTIVE
 ) -> dict[str, Measurement]:
     """Return overhead, quality and the share of unknown types over the messages from one agent to another.
 

@@ -128,10 +128,7 @@ MAX_CONTEXT = 20_000
 _SENTENCE = re.compile(r"[^.;\n]+(?:\.\d[^.;\n]*)*")
 _NOT_WANTED = re.compile(r"\b(?:no|not|without|don't|never|omit|skip|optional|unnecessary)\b(?:(?!\bbut\b)[^,]){0,24}$")
 _WAIVED = re.compile(r"^[^,]{0,16}\b(?:not (?:needed|required|necessary)|optional|unnecessary)\b")
-_LENGTH = (
-    re.compile(r"\blines?\b[^,]{0,60}?\b(\d{2,3})\b"),
-    re.compile(r"\b(\d{2,3})[- ](?:char|col)\w*"),
-)
+_LENGTH = (re.compile(r"\blines?\b[^,]{0,60}?\b(\d{2,3})\b"), re.compile(r"\b(\d{2,3})[- ](?:char|col)\w*"))
 _EVERY = re.compile(r"\b(?:all|every|each)\b")
 _SNAKE = re.compile(r"_*[a-z0-9][a-z0-9_]*|_+")
 _CAMEL = re.compile(r"_*[a-z][A-Za-z0-9]*|_+")
@@ -415,11 +412,7 @@ def context_adherence(
 
 
 def style_compliance(
-    *,
-    profile: str = "corrected",
-    line_length: int = 80,
-    loop_names: Iterable[str] = (),
-    evidence: Iterable[str] = (),
+    *, profile: str = "corrected", line_length: int = 80, loop_names: Iterable[str] = (), evidence: Iterable[str] = ()
 ) -> QualityMetric:
     """Return the share of six points: indents of four, names, docstring, hints, line length, operator spacing.
 

@@ -11,17 +11,7 @@ from markbook.files.stream import Source
 from markbook.trace import Step, StepKind, Trace, add_known
 from markbook.traces import Probe
 from markbook.traces.chat import OpenCalls, chat_steps
-from markbook.traces.plain import (
-    moment,
-    number,
-    parse_arguments,
-    read_name,
-    read_text,
-    record,
-    rows,
-    to_list,
-    whole,
-)
+from markbook.traces.plain import moment, number, parse_arguments, read_name, read_text, record, rows, to_list, whole
 from markbook.types import Record
 
 

@@ -14,17 +14,7 @@ from markbook.files.stream import Source
 from markbook.trace import Trace, add_known
 from markbook.traces import Probe
 from markbook.traces.chat import RunSteps
-from markbook.traces.plain import (
-    moment,
-    number,
-    parse_arguments,
-    read_name,
-    read_text,
-    record,
-    rows,
-    to_list,
-    whole,
-)
+from markbook.traces.plain import moment, number, parse_arguments, read_name, read_text, record, rows, to_list, whole
 from markbook.types import Record
 
 _HOLDERS = ("history", "events", "items", "trajectory")

@@ -10,17 +10,7 @@ from markbook.files.stream import Source
 from markbook.trace import Step, StepKind, Trace, add_known
 from markbook.traces import Probe
 from markbook.traces.chat import ROLES, RunSteps, objects_with
-from markbook.traces.plain import (
-    moment,
-    number,
-    parse_arguments,
-    read_name,
-    read_text,
-    record,
-    rows,
-    to_list,
-    whole,
-)
+from markbook.traces.plain import moment, number, parse_arguments, read_name, read_text, record, rows, to_list, whole
 from markbook.types import Record
 
 # SWE-agent's `.traj`: a history of messages with one action each.

@@ -98,11 +98,7 @@ def get_late(form: list[Any]) -> Any:
     return getattr(dt, kind)(*parts)
 
 
-LATE = {
-    "decimal": ("Decimal",),
-    "fractions": ("Fraction",),
-    "datetime": ("date", "datetime", "time", "timedelta"),
-}
+LATE = {"decimal": ("Decimal",), "fractions": ("Fraction",), "datetime": ("date", "datetime", "time", "timedelta")}
 """The classes by module."""
 
 
