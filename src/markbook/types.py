@@ -144,6 +144,10 @@ class TaskRow:
     """Its place among the task's rows, from 0: the `doc_id` of answers and results."""
 
 
+BASE_TESTS = "base_tests"
+"""Where a sample's meta says how many of its first tests are those of the benchmark that this one extends."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sample:
     """The question: one exam problem, one row of a task, or one paper."""
@@ -157,7 +161,7 @@ class Sample:
     entry_point: str = ""
     """The name that the solution must define; empty where the problem states none."""
     meta: Mapping[str, object] = field(default_factory=nothing)
-    """What the user's data say besides, to group by or to show: topic, complexity, and the like. No code reads more of it."""
+    """What the user's data say besides, to group by or to show: topic, complexity, and the like, and `BASE_TESTS`."""
     source: str = ""
     """`file:line` where it was read."""
     problem_type: ProblemType | None = None
@@ -457,9 +461,7 @@ class Metric(Protocol):
         """Return one measurement an item, in order. It never raises for what lies in the data."""
 
     def measure_rows(
-        self,
-        candidates: Sequence[object],
-        references: Sequence[object] | None,
+        self, candidates: Sequence[object], references: Sequence[object] | None
     ) -> list[Measurement] | None:
         """Return one measurement a raw row; None for a metric that reads items, whose candidate is one text."""
         return None

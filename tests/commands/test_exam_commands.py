@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -453,3 +454,33 @@ def test_an_exam_in_python_loads_nothing_of_other_languages_and_of_stopping(tmp_
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
 
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_benchmark_that_extends_another_has_two_numbers(tmp_path):
+    """EvalPlus' base and plus: what passes the original inputs alone counts for the first only."""
+    bodies = ["x + 1", "x + 1 if x < 10 else 0", "0 if x == 2 else x + 1", "y"]
+    rows = [
+        {
+            "task_id": f"HumanEval/{at}", "prompt": "def up(x):\n", "entry_point": "up", "canonical_solution": "    return x + 1\n",
+            "base_input": [[1], [2]], "plus_input": [[10]], "atol": 0,
+        }
+        for at in range(4)
+    ]  # fmt: skip
+    answers = [
+        {"task_id": f"HumanEval/{at}", "completion": f"    return {body}\n", "model": "m"}
+        for at, body in enumerate(bodies)
+    ]
+    benchmark = write_rows(tmp_path / "plus.jsonl", rows)
+    solutions = write_rows(tmp_path / "answers.jsonl", answers)
+
+    code, out, _ = markbook("exam", "--benchmark", benchmark, "--solutions", solutions, "--output", tmp_path / "out")
+
+    assert code == 0
+    (folder,) = (tmp_path / "out").glob("evaluation_*")
+    score = json.loads((folder / "m" / "test_results_score.json").read_text(encoding="utf-8"))
+    assert (score["base_pass@1"], score["pass@1"]) == (50.0, 25.0)
+    assert score["pass_at_k"]["base_pass@1"]["n"] == 4
+    assert re.search(r"pass@1 +│ base_pass@1", out) or re.search(r"pass@1 +base_pass@1", out)
+    page = re.sub(r"<[^>]*>", " ", (folder / "report.html").read_text(encoding="utf-8"))
+    assert re.search(r"Base and plus tests.*base_pass@1\s+m\s+25\.0 \[.*?\]\s+50\.0 \[", page, re.DOTALL)
+    assert "base_pass@1" in (folder / "m" / "evaluation_summary.md").read_text(encoding="utf-8")

@@ -217,19 +217,19 @@ def _score_table(scores: Mapping[str, ScoreRecord], exact: Mapping[str, _Total])
 def _pass_table(scores: Mapping[str, ScoreRecord]) -> Table | None:
     """Return pass@k with its intervals; None where one sample a problem makes pass@1 say little beside the score."""
     # The documented file has each pass@k beside the other scores, under a key of its own.
-    ks = sorted({int(key[5:]) for record in scores.values() for key in record if key.startswith("pass@")})
-    if len(ks) < 2:
+    names = list(dict.fromkeys(name for record in scores.values() for name in record.get("pass_at_k", {})))
+    if len(names) < 2:
         return None
     rows = []
     for model, record in scores.items():
         cells = []
-        for k in ks:
-            value = format_number(cast("float | None", record.get(f"pass@{k}")), 1)
-            estimate = record.get("pass_at_k", {}).get(f"pass@{k}") or {}
+        for name in names:
+            value = format_number(cast("float | None", record.get(name)), 1)
+            estimate = record.get("pass_at_k", {}).get(name) or {}
             low, high = estimate.get("low"), estimate.get("high")
             cells.append(value if low is None or high is None else f"{value} {format_interval(low, high, 1)}")
         rows.append((model, *cells))
-    headers = ("model", *(f"pass@{k}" for k in ks))
+    headers = ("model", *names)
     return Table(f"pass@k in percent, {format_level()} CIs", headers, tuple(rows), frozenset(range(1, len(headers))))
 
 

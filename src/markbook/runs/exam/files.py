@@ -196,13 +196,13 @@ def harness_files(view: ExamView, started: object) -> Mapping[str, Content]:
         metrics: dict[str, Any] = {f"exam_score,{PIPELINE}": score.value, f"exam_score_stderr,{PIPELINE}": "N/A"}
         if score.interval is not None:
             metrics[f"exam_score_interval,{PIPELINE}"] = [score.interval.low, score.interval.high]
-        names = ["exam_score", *(f"pass@{k}" for k in tally.pass_ks())]
-        for k in tally.pass_ks():
-            estimate = tally.pass_at(k)
-            metrics[f"pass@{k},{PIPELINE}"] = estimate.value
-            metrics[f"pass@{k}_stderr,{PIPELINE}"] = "N/A" if estimate.se is None else estimate.se
+        names = ["exam_score"]
+        for name, estimate in tally.passes():
+            names.append(name)
+            metrics[f"{name},{PIPELINE}"] = estimate.value
+            metrics[f"{name}_stderr,{PIPELINE}"] = "N/A" if estimate.se is None else estimate.se
             if estimate.low is not None and estimate.high is not None:
-                metrics[f"pass@{k}_interval,{PIPELINE}"] = [estimate.low, estimate.high]
+                metrics[f"{name}_interval,{PIPELINE}"] = [estimate.low, estimate.high]
         # The harness has no word for it, and readers must see how many problems a mean is over.
         metrics["n_scored"] = dict.fromkeys(names, tally.n_answered)
         repeats = max(tally.attempts, default=0)

@@ -26,6 +26,7 @@ from markbook.results.sheet import Cell, Sheet
 from markbook.results.summary import summarise_values
 from markbook.stats import Estimate, pass_at_k_summary
 from markbook.types import (
+    BASE_TESTS,
     ErrorKind,
     Missing,
     MissingKind,
@@ -64,6 +65,8 @@ class Mark:
     """The share of the points that were earned, where tests are worth points."""
     missing: Missing | None = None
     """Why it says nothing of the answer; None where it does."""
+    base_passed: bool | None = None
+    """Whether the tests of the benchmark that this one extends all passed; None where it extends none."""
 
     @property
     def partial(self) -> float:
@@ -115,7 +118,9 @@ def mark(sample: Sample, outcome: Outcome) -> Mark:
     # Such tests stand or fall together, so there is one that counts.
     if reads or sample.is_program:
         total, passed = 1, int(outcome.is_right)
-    return Mark(total, passed, error, error is not None, outcome.is_right, missing=missing)
+    base = sample.meta.get(BASE_TESTS)
+    base_passed = all(test.passed for test in outcome.tests[:base]) if isinstance(base, int) else None
+    return Mark(total, passed, error, error is not None, outcome.is_right, missing=missing, base_passed=base_passed)
 
 
 def reasons(sample: Sample, outcome: Outcome) -> Sequence[Failure | None]:
@@ -163,6 +168,8 @@ class Tally:
     unjudged: array[int] = field(init=False)
     """How many answers to a problem could not be judged, by no fault of theirs: as if nobody had been asked."""
     right: array[int] = field(init=False)
+    base_right: array[int] = field(init=False)
+    """How many attempts passed the tests of the benchmark that this one extends; none where it extends none."""
     zero: array[float] = field(init=False)
     partial: array[float] = field(init=False)
     errors: Counter[str] = field(default_factory=Counter)
@@ -182,7 +189,7 @@ class Tally:
 
     def __post_init__(self) -> None:
         size = len(self.samples)
-        self.attempts, self.right = array("I", [0] * size), array("I", [0] * size)
+        self.attempts, self.right, self.base_right = (array("I", [0] * size) for _ in range(3))
         self.lacking, self.unjudged = array("I", [0] * size), array("I", [0] * size)
         self.zero, self.partial = array("d", [0.0] * size), array("d", [0.0] * size)
 
@@ -208,6 +215,7 @@ class Tally:
         # Totals and counts apart: the mean is made when it is asked for, under whichever policy.
         self.attempts[index] += 1
         self.right[index] += grade.all_passed
+        self.base_right[index] += bool(grade.base_passed)
         self.zero[index] += grade.zero
         self.partial[index] += grade.partial
         for grouping in GROUPINGS:
@@ -333,16 +341,29 @@ class Tally:
         self._found[key] = summary
         return replace(summary, group=group)
 
-    def pass_at(self, k: int) -> Estimate:
+    def passes(self) -> Iterator[tuple[str, Estimate]]:
+        """Yield each pass@k by its name, and `base_pass@k` of the tests of the benchmark that this one extends (EvalPlus' base)."""
+        has_base = all(sample.meta.get(BASE_TESTS) for sample in self.samples) and bool(self.samples)
+        for k in self.pass_ks():
+            yield f"pass@{k}", self.pass_at(k)
+            if has_base:
+                yield f"base_pass@{k}", self.pass_at(k, base=True)
+
+    def pass_at(self, k: int, *, base: bool = False) -> Estimate:
         """Return pass@k over the benchmark's problems, 0..1; a problem without an attempt counts as unsolved.
 
         It has no value if a problem has attempts, but fewer than k.
+
+        Args:
+            k: the number of attempts.
+            base: whether the tests of the benchmark that this one extends are enough.
         """
         # Problems that nobody could judge are in neither the numerator nor the denominator.
         places = [index for index in range(len(self.samples)) if self._counts(index)]
         # k attempts that all failed for a problem without any: absent is unsolved, and does not hide pass@k of the others.
         counts = [self.tries(index) if self.attempts[index] else k for index in places]
-        return pass_at_k_summary(counts, [self.right[index] for index in places], k, seed=self.seed)
+        right = self.base_right if base else self.right
+        return pass_at_k_summary(counts, [right[index] for index in places], k, seed=self.seed)
 
     def _counts(self, index: int) -> bool:
         """Whether a problem says anything: not where every answer to it could not be judged."""

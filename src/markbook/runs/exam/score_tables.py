@@ -233,14 +233,13 @@ def _statistics(exam: Summary, attempted: Summary) -> ScoreStatistics:
 def _pass_records(tally: Tally) -> dict[str, object]:
     scores: dict[str, float | None] = {}
     details: dict[str, PassRecord] = {}
-    for k in tally.pass_ks():
-        estimate = tally.pass_at(k)
+    for name, estimate in tally.passes():
         if estimate.value is None:
             # The documented key holds a number: a pass@k without one stands in the details only, with the reason.
-            details[f"pass@{k}"] = {"missing": estimate.note}
+            details[name] = {"missing": estimate.note}
             continue
-        scores[f"pass@{k}"] = percent(estimate.value)
-        details[f"pass@{k}"] = {
+        scores[name] = percent(estimate.value)
+        details[name] = {
             "low": percent(estimate.low),
             "high": percent(estimate.high),
             "standard_error": percent(estimate.se),
@@ -248,7 +247,7 @@ def _pass_records(tally: Tally) -> dict[str, object]:
             "n": estimate.n,
         }
         if estimate.note:
-            details[f"pass@{k}"]["note"] = estimate.note
+            details[name]["note"] = estimate.note
     return {**scores, "pass_at_k": details} if details else {}
 
 
@@ -399,12 +398,11 @@ def summary_text(tally: Tally, *, isolation: str, benchmark: str, notes: Sequenc
         ),
     ]
     passes = []
-    for k in tally.pass_ks():
-        estimate = tally.pass_at(k)
+    for name, estimate in tally.passes():
         note = estimate.note if estimate.value is None else ""
         if estimate.value is not None and estimate.low is not None:
             note = f"{_SCALE.spread(estimate.low, estimate.high)} ({estimate.method})"
-        passes.append((f"pass@{k}", _percent(estimate.value), note))
+        passes.append((name, _percent(estimate.value), note))
     lines += _table(("", "Share of problems", head), passes) if passes else []
     for grouping, title, name in _TITLES:
         rows = []

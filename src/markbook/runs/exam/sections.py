@@ -14,6 +14,7 @@ from markbook.results.summary import methods_note
 from markbook.runs.exam.grading import GROUPINGS, NOT_RUN, Grouping, Mark, Tally, counted_tests, exam_sheet, get_group
 from markbook.runs.exam.score_tables import compare_tallies, head_notes, ranking
 from markbook.runs.exam.view import ExamView, MarkedAttempt
+from markbook.stats import Estimate
 from markbook.testcode import programs
 from markbook.text import Table, cut, terminal
 from markbook.text.format import NOTHING, Scale, format_level, format_number
@@ -240,6 +241,11 @@ def exam_sections(tallies: Sequence[Tally], comparison: Comparison | None) -> li
     sections += [section for grouping in GROUPINGS if (section := _groups(tallies, grouping)) is not None]
     if (most := max((max(tally.attempts, default=0) for tally in tallies), default=0)) > 1:
         sections.append(_passes(tallies, most))
+    passes = {
+        tally.model: {name: estimate for name, estimate in tally.passes() if name.endswith("@1")} for tally in tallies
+    }
+    if any(name.startswith("base_") for estimates in passes.values() for name in estimates):
+        sections.append(_base_and_plus(passes))
     sections.append(_errors(tallies))
     if any(tally.results for tally in tallies):
         rows = tuple((tally.model, *(f"{tally.results[name]:,}" for name in _RESULTS)) for tally in tallies)
@@ -402,6 +408,27 @@ def _curves(
     return charts.curves(lines, first, x_title=titles[0], y_title=titles[1], band=band, x_order=order)
 
 
+def _base_and_plus(passes: Mapping[str, Mapping[str, Estimate]]) -> Section:
+    """Return pass@k by the base tests beside that by all tests."""
+    names = list(dict.fromkeys(name for estimates in passes.values() for name in estimates))
+    rows = [
+        (
+            model,
+            *(
+                _SCALE.with_spread(estimate.value, estimate.low, estimate.high)
+                if (estimate := estimates.get(name))
+                else NOTHING
+                for name in names
+            ),
+        )
+        for model, estimates in passes.items()
+    ]
+    level = format_level(estimate.interval for estimates in passes.values() for estimate in estimates.values())
+    table = Table(f"pass@k with {level} CIs", ("Model", *names), tuple(rows), frozenset(range(1, len(names) + 1)))
+    lead = "By the tests of the original benchmark alone (base), and by these and the added ones together."
+    return Section("base", "Base and plus tests", lead, (table,))
+
+
 def _passes(tallies: Sequence[Tally], most: int) -> Section:
     """Return the pass@k curve, up to the most attempts that a problem has."""
     steps = [k for k in (1, 2, 3, 5, 10, 20, 50, 100, 200) if k < most] + [most]
@@ -518,8 +545,8 @@ def _warnings(view: ExamView, tallies: Sequence[Tally]) -> list[str]:
         if tally.n_unchecked and view.config.get("separate", True):
             are = "verdict is" if tally.n_unchecked == 1 else "verdicts are"
             warnings.append(
-                f"{tally.model}: {tally.n_unchecked} {are} unchecked: the tests ran beside the answer, and nothing "
-                "in them could be made wrong that would show a forged pass."
+                f"{tally.model}: {tally.n_unchecked} {are} unchecked: the tests ran in the solution's process, "
+                "and no assertion in them could be changed to show that the pass is real."
             )
     if view.faults:
         warnings.append(f"{len(view.faults)} tests of the benchmark are broken in themselves and charged to no model.")
