@@ -5,6 +5,8 @@ import re
 
 import pytest
 from click.testing import CliRunner
+from support.browsers import Watched, axe_source, chromium, serious_faults
+from support.review_kit import markbook as run_command
 
 from markbook.cli import cli, main
 from markbook.cli.trace import page
@@ -82,9 +84,6 @@ def test_the_page_escapes_everything_and_runs_nothing(log, tmp_path):
 def test_the_page_shows_what_was_said_given_and_came_back_and_groups_its_numbers(tmp_path):
     import html
 
-    from markbook.cli.trace.page import write_page
-    from markbook.cli.trace.terminal import TraceSum
-    from markbook.metrics.graph import trace_metrics
     from markbook.trace import Step, StepKind, Trace
 
     steps = (
@@ -113,9 +112,10 @@ def test_the_page_shows_what_was_said_given_and_came_back_and_groups_its_numbers
     trace = Trace(steps=steps, agents=("writer", "editor"), tool_calls=2, messages=1, success=False, format="made")
     total = TraceSum("t.json", "corrected")
     total.add(trace, trace_metrics(trace))
-    page = tmp_path / "t.html"
-    write_page(total, page)
-    text = html.unescape(page.read_text(encoding="utf-8"))
+    pages = page.RunPages()
+    pages.add(trace, 1, is_wanted=True)
+    page.write_page(total, pages, tmp_path / "t.html")
+    text = html.unescape((tmp_path / "t.html").read_text(encoding="utf-8"))
 
     for words in ('"query": "<b>bleu"', "two hits", "disk full", "I could not save it", "12 tokens out", "$0.2500",
                   "It failed; 1 of 2 tool calls failed.", "Failed: save 2.00 s"):  # fmt: skip
@@ -226,6 +226,59 @@ def test_what_an_agent_did_beyond_thirty_is_counted_in_its_tree(tmp_path):
     assert "... 3 more (--json has them)\n" in tree
 
 
+def some_runs(path, count=4):
+    """Write a log of runs, each with a tool of its own that failed."""
+    calls = [dict(RUN["tool_calls"][0], tool_name=f"tool-{at}", success=False) for at in range(count)]
+    rows = [{**RUN, "execution_id": f"e{at}", "tool_calls": [calls[at]]} for at in range(count)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_each_run_of_a_file_is_two_clicks_away_and_one_is_shown_at_a_time(tmp_path):
+    run(some_runs(tmp_path / "runs.jsonl"), "--html", tmp_path / "page.html")
+    with chromium() as browser, Watched(browser, (tmp_path / "page.html").as_uri()) as seen:
+        shown = seen.page.locator(".run:visible > h3")
+        assert shown.all_inner_texts() == ["Run 1: e0"]
+        seen.page.click("#runs th a:has-text('e2')")
+        assert shown.all_inner_texts() == ["Run 3: e2"]
+        seen.page.click(".run:visible a:has-text('Failed: tool-2')")
+        assert shown.all_inner_texts() == ["Run 3: e2"]
+        assert seen.page.locator(":target").inner_text().startswith("0.00 s")
+        assert serious_faults(seen.page, axe_source(tmp_path)) == []
+        assert seen.complaints == []
+
+
+@pytest.mark.parametrize("wanted", ["3", "e2"])
+def test_a_run_is_shown_by_its_number_or_its_id(tmp_path, wanted):
+    result = run(some_runs(tmp_path / "runs.jsonl"), "--run", wanted, "--html", tmp_path / "page.html")
+
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Timeline of run e2" in result.stdout
+    assert "tool-2 failed" in result.stdout
+    assert re.findall(r'<div class="run first" id="(.*?)">', text) == ["run-3"]
+
+
+def test_a_run_that_is_not_in_the_file_is_refused(tmp_path):
+    result = run_command(
+        "trace", str(some_runs(tmp_path / "runs.jsonl")), "--run", "5", "--html", str(tmp_path / "page.html")
+    )
+
+    words = "no run is called '5' (there are 4, by number or id: e0, e1, e2, e3)"
+    assert result[:2] == (2, "")
+    assert words in result[2]
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_a_page_holds_the_steps_of_as_many_runs_as_there_is_room_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(page, "_STEP_TEXT", 1)
+    run(some_runs(tmp_path / "runs.jsonl"), "--run", "e3", "--html", tmp_path / "page.html")
+
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert re.findall(r'<div class="run.*?" id="(.*?)">', text) == ["run-4", "run-1"]
+    assert re.findall(r'<th scope="row"><a href="#(.*?)">', text) == ["run-1", "run-4"]
+    assert "those without a link take <code>--run</code>" in text
+
+
 def test_runs_that_the_page_has_no_room_for_are_counted(tmp_path, monkeypatch):
     monkeypatch.setattr(page, "_RUNS", 2)
     monkeypatch.setattr(page, "_EDGES", 1)
@@ -236,7 +289,7 @@ def test_runs_that_the_page_has_no_room_for_are_counted(tmp_path, monkeypatch):
     run(tmp_path / "runs.jsonl", "--html", tmp_path / "page.html")
 
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "3 more runs are not listed." in text
+    assert "3 more runs are not listed; " in text
     assert "1 more pairs are not listed." in text
 
 

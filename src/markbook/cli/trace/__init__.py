@@ -20,6 +20,7 @@ Examples:
   markbook trace spans.jsonl
   markbook trace run.json --reference expected.json --json
   markbook trace trajectories.json --reference-from-best
+  markbook trace trajectories.json --run 9 --html page.html
 """
 
 
@@ -34,13 +35,21 @@ Examples:
 @click.option("--format", "reader", metavar="NAME", help="Format of the trace [default: detected from the content].")
 @click.option("--profile", type=click.Choice(["corrected", "documented"]), default="corrected", show_default=True)
 @click.option("--steps", default=40, show_default=True, help="Maximum lines of the timeline.")
+@click.option("--run", "run_name", default="", metavar="RUN", help="Show this run of several: its number or its id.")
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write an HTML page with the graph.")
 @click.option(
     "--label-at", default="", metavar="URL", help="URL printed by `markbook label --reasons`, for links from the page."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(
-    file: Path, reference: Path | None, reader: str | None, html: Path | None, *, as_json: bool, **options: Any
+    file: Path,
+    reference: Path | None,
+    reader: str | None,
+    html: Path | None,
+    *,
+    as_json: bool,
+    run_name: str,
+    **options: Any,
 ) -> None:
     """Show an agent trace: timeline, agent graph, metrics."""
     if reference is not None and options["reference_from_best"]:
@@ -61,7 +70,12 @@ def command(
     elif options["reference_from_best"]:
         # A pass of its own over the file, for the best run of a task may be its last.
         references = best_run_references(read_traces(file, reader))
-    total = TraceSum(file.name, options["profile"])
+    total = TraceSum(file.name, options["profile"], run_name)
+    pages = None
+    if html is not None:
+        from markbook.cli.trace.page import RunPages
+
+        pages = RunPages(options["label_at"])
     names, n_unmatched = set[str](), 0
     # Run by run: a file of any size is shown without being held.
     for run in read_traces(file, reader):
@@ -69,13 +83,24 @@ def command(
         names |= {run.task, run.id}
         n_unmatched += matching is None
         total.add(run, trace_metrics(run, matching, profile=total.profile))
+        if pages is not None:
+            pages.add(run, total.count, is_wanted=run is total.shown)
+    if run_name and not total.is_found:
+        from markbook.text import terminal  # late: a module of this package has the same name
+
+        names_here = ", ".join(terminal(str(run["id"]), limit=60) for run in total.runs[:_NAMED])
+        raise UsageError(
+            f"no run is called {run_name!r}",
+            at=str(file),
+            hint=f"there are {total.count:,}, by number or id: {names_here}",
+        )
     if n_unmatched and (unused := list_unused(references, names)):
         here = ", ".join(sorted(filter(None, names))[:_NAMED]) or "without a name"
         say(f"markbook: no run here belongs to the reference of {', '.join(unused[:_NAMED])}; the runs are {here}")
-    if html is not None:
+    if html is not None and pages is not None:
         from markbook.cli.trace.page import write_page
 
-        write_page(total, html, options["label_at"])
+        write_page(total, pages, html)
         # On stderr: standard output may be JSON that a program reads.
         click.echo(f"wrote {html}", err=True)
     if as_json:

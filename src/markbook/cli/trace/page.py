@@ -22,6 +22,7 @@ from markbook.types import Measurement
 
 if TYPE_CHECKING:
     from markbook.cli.trace.terminal import TraceSum
+    from markbook.trace import Trace
 
 
 # The numbers of a trace's page by what they are about.
@@ -67,17 +68,53 @@ def _group(title: str, metrics: Mapping[str, Measurement], about: Mapping[str, G
 _NODES = 60
 _EDGES = 300
 _RUNS = 200
+_STEP_TEXT = 4_000_000
+"""Characters of the steps of all runs of a page: the runs that come after them are listed without their steps."""
 _SIZE = 420
 _RING = 150
 
 
-def write_page(total: TraceSum, path: Path, label_at: str = "") -> None:
+class RunPages:
+    """The steps of each run in words, as many as a page can hold; the run that is asked for stands first.
+
+    Args:
+        label_at: the address that `markbook label --reasons` printed; empty for a page without links to it.
+    """
+
+    def __init__(self, label_at: str = "") -> None:
+        self.shown: list[dict[str, object]] = []
+        self._label_at = label_at
+        self._room = _STEP_TEXT
+
+    def add(self, run: Trace, number: int, *, is_wanted: bool) -> None:
+        """Describe a run, if there is room for it or it is the one that is asked for."""
+        if not is_wanted and (len(self.shown) >= _RUNS or self._room <= 0):
+            return
+        steps = describe_steps(run)
+        self._room -= sum(len(text) for step in steps for _, text in step.texts)
+        failed = sum(step.ok is False for step in run.steps)
+        ended = {True: "It succeeded", False: "It failed", None: "The log does not say whether it succeeded"}[
+            run.success
+        ]
+        calls = f"{failed} of {run.tool_calls:,} tool calls failed" if run.tool_calls else "no tool was called"
+        about = {
+            "number": number, "name": terminal(run.id, limit=80), "ended": ended, "calls": calls, "steps": steps,
+            "left": len(run.steps) - len(steps), "label_at": find_link(self._label_at, run.id),
+            "failures": [
+                (f"run-{number}-step-{at}", f"{step.what} {step.at}".strip())
+                for at, step in enumerate(steps, start=1) if step.is_failed
+            ][:12],
+        }  # fmt: skip
+        self.shown.insert(0 if is_wanted else len(self.shown), about)
+
+
+def write_page(total: TraceSum, pages: RunPages, path: Path) -> None:
     """Write the page.
 
     Args:
         total: what it shows.
+        pages: the steps of its runs.
         path: where it is written.
-        label_at: the address that `markbook label --reasons` printed; empty for a page without links to it.
 
     Raises:
         OutputError: the file cannot be written.
@@ -87,10 +124,11 @@ def write_page(total: TraceSum, path: Path, label_at: str = "") -> None:
     folder = Path(__file__).parent
     looks = style() + (folder / "page.css").read_text(encoding="utf-8")
     # This page alone has its blocks indented: what stands before them is not printed.
-    pages = environment().overlay(lstrip_blocks=True)
-    text = pages.from_string((folder / "page.html.j2").read_text(encoding="utf-8")).render(
+    templates = environment().overlay(lstrip_blocks=True)
+    text = templates.from_string((folder / "page.html.j2").read_text(encoding="utf-8")).render(
         view(total),
-        label_at=find_link(label_at, total.first.id if total.first else ""),
+        shown=pages.shown,
+        with_steps={run["number"] for run in pages.shown},
         style=trust(looks),
         policy=policy(looks, ""),
     )
@@ -123,13 +161,9 @@ class _Node(TypedDict):
 
 def view(total: TraceSum) -> dict[str, object]:
     """Return what the template lays out, every foreign word made plain."""
-    first = total.first
-    assert first is not None
-    nodes, steps = _nodes(total), describe_steps(first)
-    failed = sum(step.ok is False for step in first.steps)
-    ended = {True: "It succeeded", False: "It failed", None: "The log does not say whether it succeeded"}[first.success]
-    runs = f"{total.count:,} runs; the first: " if total.count > 1 else ""
-    calls = f"{failed} of {first.tool_calls:,} tool calls failed" if first.tool_calls else "no tool was called"
+    nodes = _nodes(total)
+    ends = {True: "succeeded", False: "failed", None: "without an outcome in the log"}
+    outcomes = [f"{total.outcomes[success]:,} {words}" for success, words in ends.items() if total.outcomes[success]]
     columns = ("id", "task", "success", "agents", "tool_calls", "messages", "input_tokens", "output_tokens", "seconds")
     cells = [[run[column] for column in columns] for run in total.runs[:_RUNS] if total.count > 1]
     run_rows = [
@@ -145,7 +179,7 @@ def view(total: TraceSum) -> dict[str, object]:
     ]
     return {
         "name": terminal(total.name),
-        "headline": f"{runs}{ended}; {calls}.",
+        "headline": f"{total.count:,} runs: {', '.join(outcomes)}." if total.count > 1 else "",
         "runs": total.count,
         "profile": total.profile,
         "counts": _counts(total),
@@ -160,9 +194,6 @@ def view(total: TraceSum) -> dict[str, object]:
             for (sender, other), count in total.edges.most_common(_EDGES)
         ],
         "groups": group_metrics(total.metrics),
-        "steps": steps,
-        "steps_left": len(first.steps) - len(steps),
-        "failures": [(at, f"{step.what} {step.at}".strip()) for at, step in enumerate(steps, start=1) if step.is_failed][:12],
         "run_heads": ("run", "task", "success", "agents", "tool calls", "messages", "tokens in", "tokens out", "seconds"),
         "run_rows": run_rows,
         "runs_left": total.count - len(run_rows) if run_rows else 0,

@@ -27,12 +27,23 @@ MAX_NAMES = 100_000
 
 
 class TraceSum:
-    """What is shown of a file."""
+    """What is shown of a file.
 
-    def __init__(self, name: str, profile: str) -> None:
+    Args:
+        name: of the file.
+        profile: of the metrics.
+        run_name: the run whose steps are shown, by its number or its id; the first if empty.
+    """
+
+    def __init__(self, name: str, profile: str, run_name: str = "") -> None:
         self.name = name
         self.profile: Profile = "documented" if profile == "documented" else "corrected"
         self.first: Trace | None = None
+        self.shown: Trace | None = None
+        """The run whose steps are shown."""
+        self.is_found = False
+        self._run_name = run_name
+        self.outcomes: Counter[bool | None] = Counter()
         self.agents: dict[str, None] = {}
         self.declared: dict[str, None] = {}
         self.edges: Counter[tuple[str, str]] = Counter()
@@ -75,8 +86,11 @@ class TraceSum:
         """Take one run."""
         self._across.add(run, measured)
         if self.first is None:
-            # The first run alone is kept whole: it is the one whose timeline is shown.
-            self.first, self._only = run, measured
+            self.first, self._only, self.shown = run, measured, run
+        # One run alone is kept whole: the one whose timeline is shown.
+        if self._run_name and not self.is_found and self._run_name in (str(self.count), run.id):
+            self.shown, self.is_found = run, True
+        self.outcomes[run.success] += 1
         self.tool_calls += run.tool_calls
         self.messages += run.messages
         self.clipped += run.clipped
@@ -174,7 +188,8 @@ def show(total: TraceSum, steps: int) -> None:
     if not console.is_terminal:
         console = Console(highlight=False, markup=False, emoji=False, width=_WIDTH)
     first = total.first
-    assert first is not None
+    assert first is not None  # a file without a run is an error of its own
+    run = total.shown or first
     tokens, out = ("unknown" if count is None else f"{count:,}" for count in (total.input_tokens, total.output_tokens))
     summary = (
         f"{terminal(total.name)}  ({first.format}, {total.count} run{'s' * (total.count != 1)})\n"
@@ -196,28 +211,31 @@ def show(total: TraceSum, steps: int) -> None:
     for line in lines:
         console.print(Text(line, style="yellow"))
     console.print()
-    title = "Timeline" if total.count == 1 else f"Timeline of the first run ({terminal(first.id, limit=60)})"
+    title = (
+        "Timeline"
+        if total.count == 1
+        else f"Timeline of {'the first run' if run is first else 'run'} {terminal(run.id, limit=60)} (--run shows another)"
+    )
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column("at", justify="right", width=9, no_wrap=True)
     table.add_column("took", justify="right", width=8, no_wrap=True)
     for name, wide in (("agent", 18), ("step", 32), ("detail", max(20, console.width - 76))):
         table.add_column(name, overflow="ellipsis", no_wrap=True, width=wide)
-    steps_listed = first.steps[: max(0, steps)]
-    begin = first.start
+    steps_listed = run.steps[: max(0, steps)]
+    begin = run.start
     for step in steps_listed:
         at = NOTHING if step.start is None or begin is None else f"{step.start - begin:.3f}"
         took = NOTHING if step.seconds is None else f"{step.seconds:.3f}"
         table.add_row(at, took, _word(step.agent, 24), _what(step), _word(_detail(step), 300, "dim"))
-    if len(first.steps) > len(steps_listed):
-        table.add_row("", "", Text(f"... {len(first.steps) - len(steps_listed):,} more steps (--steps)"), "", "")
+    if len(run.steps) > len(steps_listed):
+        table.add_row("", "", Text(f"... {len(run.steps) - len(steps_listed):,} more steps (--steps)"), "", "")
     console.print(table)
     console.print(_graph(total))
     console.print()
     title = "Numbers" if total.count == 1 else f"Numbers (means over {total.count} runs)"
     numbers = Table(title=f"{title}, profile {total.profile}", title_justify="left", box=None, pad_edge=False)
-    numbers.add_column("metric")
-    numbers.add_column("value", justify="right")
-    numbers.add_column("n", justify="right")
+    for name, numeric in (("metric", False), ("value", True), ("n", True)):
+        numbers.add_column(name, justify="right" if numeric else "left")
     reasons: dict[str, list[str]] = {}
     for name, metric in total.metrics.items():
         if metric.value is not None:
