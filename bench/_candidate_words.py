@@ -98,21 +98,5 @@ SPACE = [
     "__markbook_part__", "__markbook_error__", "f", "P", "func", "cls", "candidate", "check", "main", "each", "Case", "result", "wanted",
     "AssertionError", "BaseException", "candidate_solution", "__builtins__", "__name__", "n", "found", "math", "unittest", "asyncio",
 ]  # fmt: skip
-OPERATIONS = [
-    "c",
-    "g",
-    "s",
-    "x",
-    "d",
-    "class",
-    "copy",
-    "import",
-    "await",
-    "n",
-    "send",
-    "throw",
-    "close",
-    "names",
-    "zz",
-]
+OPERATIONS = ["c", "g", "s", "x", "d", "class", "copy", "import", "await", "n", "send", "throw", "close", "names", "zz"]
 TAGS = ["L", "T", "D", "S", "F", "B", "Y", "C", "R", "Z", "Q", "N", "O", "E", "I", "r", "v", "n", "b", "h", "e", "zz"]

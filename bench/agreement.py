@@ -29,10 +29,7 @@ def main() -> None:
     benchmark, _ = without_faults(load_benchmark(Path(options.benchmark), "auto"))
     samples = {sample.id: sample for sample in benchmark.samples}
     total = [0, 0, 0]
-    with (
-        Sandbox(isolation="weak", separate=True) as apart,
-        Sandbox(isolation="weak", separate=False) as beside,
-    ):
+    with Sandbox(isolation="weak", separate=True) as apart, Sandbox(isolation="weak", separate=False) as beside:
         for path in options.answers:
             with load_answers([Path(path)], benchmark) as answers:
                 jobs = [

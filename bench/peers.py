@@ -169,11 +169,7 @@ class Peers:
         self._folder = folder
         self._workers = str(len(os.sched_getaffinity(0)))
         self.absent: list[str] = []
-        extras = {
-            "EvalPlus": options.evalplus_data,
-            "code_eval": options.evaluate,
-            "lm-eval": options.evaluate,
-        }
+        extras = {"EvalPlus": options.evalplus_data, "code_eval": options.evaluate, "lm-eval": options.evaluate}
         wanted = [name for name in SCRIPTS if not options.only or name in options.only]
         self._extras = {name: str(Path(extras.get(name) or folder).resolve()) for name in wanted}
         self.arms = [Arm(OURS, metadata.version("markbook"))]
@@ -299,7 +295,7 @@ def table(arms: list[Arm], pairs: list[Arm], times: list[int], rounds: int) -> s
     """Return the table; the last column of each number says how many times as long as ours an arm took."""
     heads = ["what", "version", "isolation"]
     for number in times:
-        heads += [f"samples/s, {number} a problem", "CPU ms", "ours is faster by"]
+        heads += [f"samples/s, {number} a problem", "CPU ms", "speed-up"]
     lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
     lines += [arm.line(arms[0], times) for arm in arms]
     lines += [arm.line(pairs[0], times) for arm in pairs]

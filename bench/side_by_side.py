@@ -316,11 +316,7 @@ def main() -> None:
 
 
 def report(
-    tasks: dict[str, str],
-    theirs: dict[str, Any],
-    folder: Path,
-    server: Server,
-    args: argparse.Namespace,
+    tasks: dict[str, str], theirs: dict[str, Any], folder: Path, server: Server, args: argparse.Namespace
 ) -> None:
     """Ask each task that the harness could do, and print how it compares."""
     good: list[str] = []

@@ -146,13 +146,7 @@ def _measure(folder: Path, files: list[Path], find: Find) -> dict[str, Any]:
             resolved += 1
             good.add(family)
     listed = {reason: (count, len(where[reason])) for reason, count in reasons.most_common(40)}
-    return {
-        "tasks": resolved,
-        "of_tasks": tasks,
-        "families": len(good),
-        "of_families": len(whole),
-        "refused": listed,
-    }
+    return {"tasks": resolved, "of_tasks": tasks, "families": len(good), "of_families": len(whole), "refused": listed}
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the GitHub Action does: mark, report, compare. BENCHMARK and SOLUTIONS name the files; BASELINE and FAIL_UNDER are
+# What the GitHub Action does: evaluate, report, compare. BENCHMARK and SOLUTIONS name the files; BASELINE and FAIL_UNDER are
 # gates and may be empty. Where GITHUB_OUTPUT and GITHUB_STEP_SUMMARY are set, the run and the report go there.
 set -uo pipefail
 read -r -a solutions <<<"$SOLUTIONS"
@@ -11,7 +11,11 @@ markbook report "$run" --format md --output markbook-report || exit
 report=markbook-report/report.md
 # A comment and a summary have no place for pictures beside them; each chart's table stands there too.
 sed -i '/^!\[.*\](.*\.png)$/d' "$report"
-[ -z "$BASELINE" ] || markbook compare "$run" "$BASELINE" --format md >>"$report" || exit
+[ -z "$BASELINE" ] || markbook compare "$BASELINE" "$run" --format md --html markbook-report/comparison.html >>"$report" || exit
+# The pages with charts go along as an artefact, and the comment says where it is.
+cp "$run/report.html" markbook-report/report.html || exit
+[ -z "${GITHUB_RUN_ID:-}" ] || printf '\nCharts, and the answers to each sample: artefact `markbook-report` of [this run](%s/%s/actions/runs/%s).\n' \
+  "$GITHUB_SERVER_URL" "$GITHUB_REPOSITORY" "$GITHUB_RUN_ID" >>"$report"
 {
   echo "run=$run"
   echo "report=$report"

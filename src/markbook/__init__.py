@@ -1,4 +1,4 @@
-"""Markbook marks what language models and agents produce: code, text, and whole agent runs.
+"""Markbook evaluates the output of language models and agents: code, text, and whole agent runs.
 
 Nothing heavy is imported until a name is used.
 """

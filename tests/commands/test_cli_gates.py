@@ -105,10 +105,7 @@ GOOD = "def f(x):\n    return x\n"
 def exam_command(folder):
     problems = [exam_kit.problem(f"p{n}") for n in range(4)]
     said = [exam_kit.answer(f"p{n}", GOOD if n < 2 else "def f(x):\n    return -x\n") for n in range(4)]
-    benchmark, file = (
-        exam_kit.write_rows(folder / "b.jsonl", problems),
-        exam_kit.write_rows(folder / "s.jsonl", said),
-    )
+    benchmark, file = (exam_kit.write_rows(folder / "b.jsonl", problems), exam_kit.write_rows(folder / "s.jsonl", said))
     return ["exam", "--benchmark", benchmark, "--solutions", file, "--isolation", "weak", "--output", folder / "out"]
 
 
@@ -158,7 +155,7 @@ REFUSED = {
     "{name}=nan": "is not a threshold",
     "{name}=60": "lies outside",
     "{name}=600%": "lies outside",
-    "{name}x=0.5": "there is nothing called '{name}x' to hold a threshold (did you mean '{name}'",
+    "{name}x=0.5": "no model or metric is called '{name}x' (did you mean '{name}'",
 }
 
 

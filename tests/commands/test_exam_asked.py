@@ -1,11 +1,14 @@
 """`markbook exam --model`: a server is asked the benchmark's questions, and its replies are marked like any answers."""
 
+import csv
+import io
 import json
 import re
 
 import pytest
 from support.exam_kit import problem, write_rows
 from support.fake_openai import FAULTS, FakeOpenAI, Reply, text
+from support.load import PATIENCE
 from support.review_kit import markbook, only_run
 
 import markbook as api
@@ -73,10 +76,20 @@ def test_a_model_is_asked_and_marked_and_its_answers_can_be_marked_again_without
     site = RunSite(run.folder.parent)
     (number,) = re.findall(r'href="/run/(\d+)"', site.page("/", {}))
     assert f"<dt>Model</dt><dd>{took}</dd>" in site.page(f"/run/{number}", {})
+    rows = list(csv.DictReader(io.StringIO("".join(site.copy(f"{number}.csv", {})))))
+    assert [(row["tokens in"], row["tokens out"], row["cost"]) for row in rows] == [("100", "20", "")] * 2
+    assert all(0 < float(row["latency"]) < PATIENCE for row in rows)
+    (attempt, *_) = re.findall(rf'href="(/attempt/{number}/\d+)', site.page(f"/run/{number}", {}))
+    page = site.page(attempt, {})
+    assert "<dt>Tokens</dt><dd>100 in, 20 out</dd>" in page
+    assert re.search(r"<dt>Latency</dt><dd>\d+\.\d\d s</dd>", page)
 
     again = markbook("exam", "--benchmark", tmp_path / "bench.jsonl", "--solutions", run.folder / "answers.jsonl",
                      "--isolation", "weak", "--output", tmp_path / "again", "--json")  # fmt: skip
     assert again[0] == 0
+    compared = markbook("compare", run.folder, only_run(tmp_path / "again"), "--html", tmp_path / "compared.html")
+    assert compared[0] == 0, compared
+    assert f"<dt>{run.folder.name}: model</dt><dd>{took}</dd>" in (tmp_path / "compared.html").read_text()
     assert json.loads(again[1])["models"]["openai:m"]["scores"]["total"] == 50.0
 
 

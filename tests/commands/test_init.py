@@ -113,6 +113,7 @@ def test_the_steps_of_the_action_mark_report_and_hold_the_gate(tmp_path):
 
     (run,) = (tmp_path / "markbook-runs").iterdir()
     second = {"BASELINE": str(run), "FAIL_UNDER": "", "GITHUB_STEP_SUMMARY": str(tmp_path / "second.md")}
+    second |= {"GITHUB_RUN_ID": "7", "GITHUB_SERVER_URL": "https://git.example", "GITHUB_REPOSITORY": "a/b"}
     absent = {"BASELINE": str(tmp_path / "nothere"), "FAIL_UNDER": ""}
     ended = []
     for more in (second, absent):
@@ -126,7 +127,12 @@ def test_the_steps_of_the_action_mark_report_and_hold_the_gate(tmp_path):
         ended.append((made.returncode, b"marked" in made.stderr))
 
     assert ended == [(0, True), (2, False)]
-    assert "First minus second" in (tmp_path / "second.md").read_text()
+    comment = (tmp_path / "second.md").read_text()
+    assert "First minus second" in comment
+    assert "artefact `markbook-report` of [this run](https://git.example/a/b/actions/runs/7)." in comment
+    pages = {path.name: path.read_text() for path in (tmp_path / "markbook-report").glob("*.html")}
+    assert sorted(pages) == ["comparison.html", "report.html"]
+    assert "What changed" in pages["comparison.html"]
 
 
 def test_a_run_in_python_has_scores_and_failures(tmp_path):

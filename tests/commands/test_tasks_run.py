@@ -341,7 +341,7 @@ def test_a_groups_metric_that_no_task_has_is_refused_before_anything_is_written(
     [
         ("all/exact_match=50%", 0, ""),
         ("all/exact_match=51%", 1, "all/exact_match is 50%"),
-        ("all/bleu=10%", 2, "nothing called 'all/bleu'"),
+        ("all/bleu=10%", 2, "is called 'all/bleu'"),
         ("two/exact_match=10%", 1, "two/exact_match is 0%"),
     ],
 )
@@ -637,7 +637,7 @@ def test_the_command_ends_with_the_documented_codes(folder):
         (["--model", "openai:x"], "needs a key"),
         (["--model", "nope:x"], "unknown provider"),
         (["--model", "openai:x", "--base-url", "localhost:8000"], "not an address of a server"),
-        (["--predictions", "answers.jsonl", "--fail-under", "blue=1"], "there is nothing called 'blue'"),
+        (["--predictions", "answers.jsonl", "--fail-under", "blue=1"], "no model or metric is called 'blue'"),
         (["--predictions", "answers.jsonl", "--engine", "raay"], "unknown engine 'raay'"),
         (["--predictions", "pipe.jsonl"], "not a regular file"),
     ],

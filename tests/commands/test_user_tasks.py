@@ -1,8 +1,9 @@
-"""Ten things that people open `markbook view` for, done in a real browser: what they see, and in how many clicks."""
+"""What people open `markbook view` and the pages for, done in a real browser: what they see, and in how many clicks."""
 
 import csv
 import io
 import json
+import re
 import threading
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,9 +11,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from support.browsers import Watched, axe_source, chromium, serious_faults
-from support.exam_kit import answer, hold, problem
+from support.exam_kit import answer, hold, problem, write_rows
+from support.fake_openai import FakeOpenAI, fill, schema_of, structured
 from support.load import PATIENCE
 from support.made_runs import exam_run as made
+from support.review_kit import markbook as command
 
 from markbook.cli import cli
 from markbook.report.browser import BrowseServer
@@ -22,7 +25,34 @@ from markbook.report.label_session import SittingOptions, open_sitting, reason_r
 from markbook.report.local_server import LocalServer
 from markbook.results.kind import open_results
 
-MOST = 4
+MOST = 3
+"""Clicks of a task."""
+JUDGED = """\
+name: kindness
+data: {path: rows.jsonl}
+prompt: "{{ q }}"
+reference: "{{ a }}"
+metrics:
+  - name: judge
+    options: {rubric: {name: kind, task: Mark it., reads: [answer], criteria: [{name: kind, question: Is it kind?}]}}
+"""
+
+
+def judge(folder):
+    """Write a run of a task whose answers a judge marked."""
+    folder.mkdir()
+    (folder / "t.yaml").write_text(JUDGED)
+    write_rows(folder / "rows.jsonl", [{"q": "?", "a": "yes"}])
+    write_rows(folder / "answers.jsonl", [{"id": "0", "prediction": "never"}])
+
+    def script(request, _):
+        reply = {**fill(schema_of(request), integer=2), "kind_reason": "it refuses without a word of thanks"}
+        return structured(request, json.dumps(reply))
+
+    with FakeOpenAI(script) as server:
+        code, _, err = command("run", folder / "t.yaml", "--predictions", folder / "answers.jsonl", "--output", folder,
+                               "--judge", "openai:m", "--judge-url", server.base_url, "--name", "judged")  # fmt: skip
+    assert code == 0, err
 
 
 class User:
@@ -48,6 +78,11 @@ class User:
         self.page.keyboard.press("Enter")
         self.clicks += 1
 
+    def waits_for(self, what):
+        """Load the page anew until it has something: it waits for the run to be read a second at most."""
+        while not self.page.locator(what).count():
+            self.page.reload()
+
     def sees(self, words):
         assert words in self.page.locator("main").inner_text(), (words, self.page.url)
 
@@ -61,7 +96,24 @@ def folder(tmp_path_factory):
     run = made(folder / "a", models={"best": 0.85, "second": 0.8, "weak": 0.25}, problems=40, attempts=3)
     (run.folder / "report.html").write_text(html()(open_results(run))["report.html"], encoding="utf-8")
     rows = [problem(f"p{at}", tests=[{"assertion": f"func({at}) == {at + at // 17}"}]) for at in range(16, 19)]
-    hold(folder / "b", rows, [answer(row["task_id"], "def f(x):\n    return x\n", "B") for row in rows], name="why")
+    right, wrong = (f"def f(x):\n    return {value}\n" for value in ("x + x // 17", "x"))
+    older = hold(folder / "b", rows, [answer(row["task_id"], right, "B") for row in rows], name="older")
+    hold(folder / "b", rows, [answer(row["task_id"], wrong, "B") for row in rows], name="why")
+    about = json.loads((older.folder / "run.json").read_text(encoding="utf-8"))
+    usage = {
+        "replies": 3,
+        "requests": 4,
+        "input_tokens": 120,
+        "output_tokens": 60,
+        "cost": 0.0125,
+        "failed": 0,
+        "cost_at_most": None,
+        "replies_without_price": 0,
+    }
+    (older.folder / "run.json").write_text(
+        json.dumps({**about, "started": "2026-01-01T00:00:00+00:00", "usage": usage}), encoding="utf-8"
+    )
+    judge(folder / "d")
     live = made(folder / "c", models={"m": 0.5}, problems=10, finish="")
     record = live.folder / "run.json"
     record.write_text(record.read_text(encoding="utf-8").replace('"interrupted"', '"running"'), encoding="utf-8")
@@ -126,8 +178,58 @@ RUN = "tr:has-text('best') th a"
 ROW = "form tbody th a"
 
 
+def which_is_better_and_how_sure(user):
+    user.click(RUN)
+    user.waits_for(".headline")
+    headline = user.page.locator(".headline").inner_text()
+    assert re.search(r"best and second do not differ significantly|best .* better than second", headline)
+
+
+def what_does_no_model_solve(user):
+    user.click("tr:has-text('why') th a")
+    user.click("a:has-text('Solved by no model')")
+    user.sees("2 items that no model solved")
+    assert user.page.locator(".matrix tbody th a").all_inner_texts() == ["p17", "p18"]
+
+
+def what_did_it_cost(user):
+    user.click("tr:has-text('older') th a")
+    user.sees("3 replies, 4 requests, tokens 120 + 60, $0.0125")
+
+
+def what_changed_since_the_last_run(user):
+    user.click("tr:has-text('why') th a")
+    user.click("a:has-text('What changed since the previous run')")
+    assert user.page.locator(".problem:has-text('regressed') .id").all_text_contents() == ["p17", "p18"]
+
+
+def export_the_failures(user):
+    user.click("tr:has-text('why') th a")
+    user.click("a:has-text('failed (2)')")
+    with user.page.expect_download() as waiting:
+        user.click("a:has-text('CSV')")
+    rows = list(csv.DictReader(io.StringIO(Path(waiting.value.path()).read_text(encoding="utf-8"))))
+    assert [(row["item"], "func" in row["reason"], row["answer"]) for row in rows] == [
+        (name, True, "def f(x):\n    return x\n") for name in ("p17", "p18")
+    ]
+
+
+def share_the_page(user):
+    user.click("tr:has-text('why') th a")
+    user.click("a:has-text('Report with charts')")
+    facts = user.page.locator("dl.facts").inner_text()
+    assert all(words in facts for words in ("why", "markbook exam", "20", "SHA-256"))
+
+
+def what_were_the_judges_reasons(user):
+    user.click("tr:has-text('judged') th a")
+    user.click(f"{ROW}:has-text('0')")
+    user.sees("it refuses without a word of thanks")
+
+
 def find_the_worst_topic(user):
     user.click(RUN)
+    user.waits_for("h2:has-text('Topics')")
     first = user.page.locator("section, main").locator("table").first
     assert first.locator("tbody tr").count() == 4
     user.sees("Topics, the worst first")
@@ -149,7 +251,7 @@ def what_do_the_two_best_disagree_on(user):
 
 def which_item_is_flaky(user):
     user.click(RUN)
-    user.click("a:has-text('Items whose answers flip')")
+    user.click("a:has-text('Flaky items')")
     user.sees("items at which one model's answers differ")
 
 
@@ -162,16 +264,15 @@ def show_me_all_timeouts(user):
 def compare_three_answers(user):
     user.click(RUN)
     user.click("a:has-text('Items by models')")
-    user.click("a:has-text('side by side')")
+    user.click(".matrix tbody th a")
     assert user.page.locator(".side-by-side section").count() == 3
     assert user.page.locator("pre.diff").count() == 2
 
 
 def send_a_link_to_exactly_this(user):
     user.click(RUN)
-    user.choose("select[name=model]", "weak")
-    user.click("button:has-text('Filter')")
-    user.click(f"{ROW}:has-text('closures_0')")
+    user.click("a:has-text('failed (')")
+    user.click(ROW)
     title, address = user.page.locator("h1").inner_text(), user.page.url
     user.page.goto(user.home)
     user.page.goto(address)
@@ -209,10 +310,12 @@ def walk_through_failures_by_keys(user):
 
 TASKS = {
     find_the_worst_topic: 1, why_did_a_model_fail_a_problem: 2, what_do_the_two_best_disagree_on: 2, which_item_is_flaky: 2,
-    show_me_all_timeouts: 2, compare_three_answers: 3, send_a_link_to_exactly_this: 4, export_the_table: 2,
-    follow_a_running_exam: 1, walk_through_failures_by_keys: 3,
+    show_me_all_timeouts: 2, compare_three_answers: 3, send_a_link_to_exactly_this: 3, export_the_table: 2,
+    follow_a_running_exam: 1, walk_through_failures_by_keys: 3, which_is_better_and_how_sure: 1, what_does_no_model_solve: 2,
+    what_did_it_cost: 1, what_changed_since_the_last_run: 2, export_the_failures: 3, share_the_page: 2,
+    what_were_the_judges_reasons: 2,
 }  # fmt: skip
-"""Each with its clicks; the tenth, labelling a trace, has a test of its own, and walking by keys is one more."""
+"""Each with its clicks. Labelling a trace is a test above; where an agent went wrong is asked in `test_traces_cli`."""
 
 
 @pytest.mark.parametrize(("task", "clicks"), TASKS.items(), ids=[task.__name__ for task in TASKS])
@@ -229,7 +332,7 @@ def addresses(user):
     attempt = user.page.locator(ROW).first.get_attribute("href")
     number = run.rpartition("/")[2]
     user.page.goto(user.home.rstrip("/") + f"/matrix/{number}?order=item")
-    beside = user.page.locator("a:has-text('side by side')").first.get_attribute("href")
+    beside = user.page.locator(".matrix tbody th a").first.get_attribute("href")
     return ["/", run, f"/matrix/{number}?order=item", attempt, beside]
 
 

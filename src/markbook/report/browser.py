@@ -174,7 +174,8 @@ class RunSite:
         if parts[0] == "matrix" and len(parts) == 2:
             index = self.index(number)
             index.wait(_EVERY, _FIRST_LOOK)
-            return run_pages.matrix_page(index, number, self.run(number).folder.name, query)
+            run = self.run(number)
+            return run_pages.matrix_page(index, number, describe_run(number, run.folder.name, run).title, query)
         if parts[0] == "trend" and len(parts) == 2:
             return self._trend(number)
         if parts[0] == "attempt" and len(parts) == 3:
@@ -241,6 +242,8 @@ class RunSite:
         index.wait(_EVERY, _SHORT_LOOK)  # a small run is read whole in that time, and its counts are final
         is_plain = read_query(query).is_plain and not query.get("text")
         index.wait(start + PAGE_ROWS if is_plain else _EVERY, _FIRST_LOOK)
+        if index.is_done:
+            index.wait_for_headline(_FIRST_LOOK)
         manifest = run.manifest
         facts = [("Command", run.command), ("Status", run.status), ("Started", str(manifest.get("started", "")))]
         facts += [(name, str(manifest[name])) for name in ("isolation", "attempts", "answers") if name in manifest]

@@ -431,8 +431,9 @@ _BELOW = 42.0
 
 
 def curves(
-    rows: Rows, series: Sequence[str], *, x_title: str, y_title: str, band: bool, x_order: Sequence[str]
-) -> Picture:
+    rows: Rows, series: Sequence[str], *, x_title: str, y_title: str, band: bool, x_order: Sequence[str],
+    domain: tuple[float, float] = (0.0, 100.0),
+) -> Picture:  # fmt: skip
     """Return one line a series over ordered steps; rows have series, x, value, low, high.
 
     `band` draws the intervals as bands, otherwise as bars.
@@ -442,21 +443,22 @@ def curves(
 
     def draw(width: float) -> str:
         key = legend([(labels[name], colours[name]) for name in series], width)
-        up = AxisScale(0.0, 100.0, key.height + _TOP + _HEIGHT, key.height + _TOP)
-        column = (width - _LEFT - _RIGHT) / max(1, len(x_order))
+        up = AxisScale(*domain, key.height + _TOP + _HEIGHT, key.height + _TOP)
+        margin = max(_LEFT, *(text_width(tick_words(tick)) + 10 for tick in up.ticks))
+        column = (width - margin - _RIGHT) / max(1, len(x_order))
         gap = 0.0 if band else min(10.0, 0.7 * column / max(1, len(series)))
         # the steps are named as far as there is room
         every = max(1, -int(-(max((text_width(labels[x]) for x in x_order), default=1.0) + 6) // column))
-        parts = [key.svg, left_axis(up, _LEFT, width - _RIGHT, y_title)]
+        parts = [key.svg, left_axis(up, margin, width - _RIGHT, y_title)]
         parts += [
-            words(_LEFT + column * (at + 0.5), up.start + 12, labels[x], "middle")
+            words(margin + column * (at + 0.5), up.start + 12, labels[x], "middle")
             for at, x in enumerate(x_order)
             if at % every == 0
         ]
-        parts.append(words((_LEFT + width - _RIGHT) / 2, up.start + 30, x_title, "middle"))
+        parts.append(words((margin + width - _RIGHT) / 2, up.start + 30, x_title, "middle"))
         for number, name in enumerate(series):
             aside = gap * (number - (len(series) - 1) / 2)
-            spots = [(_LEFT + column * (x_order.index(row["x"]) + 0.5) + aside, row) for row in lines[name]]
+            spots = [(margin + column * (x_order.index(row["x"]) + 0.5) + aside, row) for row in lines[name]]
             parts.append(_curve(spots, up, colours[name], band=band))
         return document(width, up.start + _BELOW, parts, grown=key.width)
 

@@ -55,11 +55,7 @@ def render_lines(attempt: Shown, *, prompt: bool = True) -> Iterator[str]:
     if attempt.why:
         yield from ["", *(f"  {line}" for line in reason_lines(attempt.why))]
     if attempt.evidence:
-        yield from [
-            "",
-            "  What the scores rest on",
-            *(f"    {line}" for evidence in attempt.evidence for line in _grounds(evidence)),
-        ]
+        yield from ["", "  Evidence", *(f"    {line}" for evidence in attempt.evidence for line in _grounds(evidence))]
 
 
 _MARKED: Mapping[Change, tuple[str, str]] = {

@@ -34,6 +34,7 @@ from markbook.results.kind import Entry, Results
 from markbook.results.sheet import STATUSES
 from markbook.results.summary import estimate_mean
 from markbook.stats.records import Estimate
+from markbook.text.format import Scale
 
 if TYPE_CHECKING:
     import numpy as np
@@ -86,6 +87,7 @@ class Query:
     topic: str = ""
     at_least: str = ""
     at_most: str = ""
+    """Scores as they are shown: of a metric from 0 to 1 in points of 100."""
     slower: str = ""
     sort: str = ""
     """One of `SORTS`; the order of the journal if empty."""
@@ -149,6 +151,8 @@ class Index:
     _orders: dict[str, Places] = field(default_factory=dict)
     _ready: threading.Condition = field(default_factory=threading.Condition)
     _thread: threading.Thread | None = None
+    _is_told: bool = False
+    """Whether the headline is there, or there will be none."""
 
     @property
     def models(self) -> list[str]:
@@ -181,6 +185,11 @@ class Index:
         with self._ready:
             self._ready.wait_for(lambda: self.is_done or len(self) >= rows, seconds)
 
+    def wait_for_headline(self, seconds: float) -> None:
+        """Return when the run's sentence is there, or will not come, or the time is up."""
+        with self._ready:
+            self._ready.wait_for(lambda: self._is_told or self.failure, seconds)
+
     def __len__(self) -> int:
         return sum(map(len, self._chunks))
 
@@ -208,6 +217,9 @@ class Index:
                 self.headline = run_headline(self.results, "samples").text
             except Exception as error:  # noqa: BLE001 - as above
                 self.failure = f"{type(error).__name__}: {error}"
+        with self._ready:
+            self._is_told = True
+            self._ready.notify_all()
 
     def _add(self, chunk: Table) -> None:
         with self._ready:
@@ -238,6 +250,23 @@ class Index:
             self._chunks = [table] if len(table) else []
         return table
 
+    def limits(self) -> tuple[float, float] | None:
+        """Return the range of the scores: what never left 0..1 is taken for a share, as the journal does not say; None without any."""
+        import numpy as np
+
+        scores = self.table()[:, _SCORE]
+        if np.isnan(scores).all():
+            return None
+        low, high = float(np.nanmin(scores)), float(np.nanmax(scores))
+        return (0.0, 1.0) if 0 <= low <= high <= 1 else (low, high)
+
+    def scale(self) -> Scale:
+        """Return how scores are shown: as the list of runs shows those of the whole run, where the run has any."""
+        ends = [score.get("range") for score in self.results.manifest.get("scores") or () if isinstance(score, Mapping)]
+        if ends:
+            return Scale((0.0, 1.0) if all(limits == [0.0, 1.0] for limits in ends) else _OPEN)
+        return Scale(self.limits() or _OPEN)
+
     def search(self, *, start: int = 0, count: int = 50, **words: str) -> tuple[list[Entry], int]:
         """Return a page of the attempts that a `Query` of these words asks for, and how many fit of those indexed so far."""
         table, places = self.places(Query(**words))
@@ -257,14 +286,15 @@ class Index:
             keep &= table[:, _STATUS] == STATUSES.index(query.status)
         if query.sample:
             keep &= np.isin(table[:, _SAMPLE], self._samples_like(query.sample))
-        bounds: tuple[tuple[str, int, Callable[[Table, float], NDArray[np.bool_]]], ...] = (
-            (query.at_least, _SCORE, np.greater_equal),
-            (query.at_most, _SCORE, np.less_equal),
-            (query.slower, _SECONDS, np.greater_equal),
+        factor = self.scale().factor if query.at_least or query.at_most else 1.0
+        bounds: tuple[tuple[str, int, float, Callable[[Table, float], NDArray[np.bool_]]], ...] = (
+            (query.at_least, _SCORE, factor, np.greater_equal),
+            (query.at_most, _SCORE, factor, np.less_equal),
+            (query.slower, _SECONDS, 1.0, np.greater_equal),
         )
-        for text, column, holds in bounds:
+        for text, column, unit, holds in bounds:
             if (bound := _number(text)) is not None:
-                keep &= holds(table[:, column], bound)
+                keep &= holds(table[:, column], bound / unit)
         if not query.sort:
             return table, np.flatnonzero(keep)
         order = self._order(query.sort, table)
@@ -349,8 +379,7 @@ class Index:
         there = [at for at, name in enumerate(names) if name and counts[at].any()]
         sign = -1 if self.results.direction == "lower" else 1
         there.sort(key=lambda at: sign * float(np.mean(sums[at][counts[at] > 0] / counts[at][counts[at] > 0])))
-        # The journal does not say the range: what never left 0..1 is taken for a share, which has the better interval.
-        limits = (0.0, 1.0) if len(table) and 0 <= table[:, _SCORE].min() <= table[:, _SCORE].max() <= 1 else _OPEN
+        limits = (0.0, 1.0) if self.limits() == (0.0, 1.0) else _OPEN
         models_shown = models[:TOPIC_MODELS]
         topics = [
             TopicMeans(names[at], int(counts[at].sum()), {

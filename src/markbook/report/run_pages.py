@@ -19,11 +19,11 @@ from markbook.report.html import render_template as render, show_picture
 from markbook.report.item import reason_lines
 from markbook.report.local_server import NotFound, whole
 from markbook.report.run_index import SORTS, TOPIC_MODELS, Index, Query
-from markbook.results.kind import Entry, Shown
+from markbook.results.kind import Entry, ReplyUsage, Shown
 from markbook.results.sheet import STATUSES
 from markbook.store import Run
 from markbook.text import csv_cell, cut, markdown, markdown_table
-from markbook.text.format import NOTHING, Scale, format_level
+from markbook.text.format import DIGITS, NOTHING, Scale, format_level, format_number
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,8 +32,11 @@ if TYPE_CHECKING:
 
 # Items by models: who solved what, where models differ, and which items come out differently from time to time.
 
-ORDERS = {"differ": "models differ most", "flaky": "answers flip most", "worst": "worst first", "item": "by name"}
-"""In what order the items may stand, each in words."""
+ORDERS = {
+    "differ": "models differ", "flaky": "flaky", "unsolved": "solved by no model", "worst": "worst first",
+    "item": "by name",
+}  # fmt: skip
+"""Which items are shown and in what order, each in words."""
 MODELS_SHOWN = 12
 
 
@@ -45,6 +48,8 @@ class Square:
     """The worst of its attempts: the one to look at."""
     mean: float | None
     count: int
+    level: int | None
+    """From 0, the worst end of the scale, to 4, its best; None without a score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +84,12 @@ def build_matrix(index: Index, order: str, start: int, count: int) -> Matrix:
         # The mean of squares minus the square of the mean may come out a little below 0.
         spread = np.where(tries > 1, np.maximum(0.0, squares / tries - means**2), 0.0)
     sign = -1.0 if index.results.direction == "lower" else 1.0
-    chosen = _order_items(order, sign * means, spread, samples)
+    if order == "unsolved":
+        is_solved = np.isin(np.arange(len(samples)), table[table[:, 3] == STATUSES.index("passed"), 2])
+        chosen = [at for at in _order_items("worst", sign * means, spread, samples) if not is_solved[at]]
+    else:
+        chosen = _order_items(order, sign * means, spread, samples)
+    low, high = index.limits() or (0.0, 1.0)
     is_chosen = np.isin(table[:, 2], chosen[start : start + count])
     entries_by_square: dict[tuple[str, str], list[Entry]] = {}
     for row in np.flatnonzero(is_chosen):
@@ -94,7 +104,9 @@ def build_matrix(index: Index, order: str, start: int, count: int) -> Matrix:
             # An attempt without a score counts as worse than any that has one.
             worst = min(entries, key=lambda entry: (entry.score is not None, sign * (entry.score or 0.0)), default=None)
             mean = sum(scores) / len(scores) if scores else None
-            squares_of_item.append(None if worst is None else Square(worst, mean, len(entries)))
+            share = None if mean is None else (mean - low) / (high - low) if high > low else 1.0
+            level = None if share is None else round(4 * (share if sign > 0 else 1.0 - share))
+            squares_of_item.append(None if worst is None else Square(worst, mean, len(entries), level))
         rows.append((sample, squares_of_item))
     return Matrix(models[:MODELS_SHOWN], rows, len(chosen), len(models))
 
@@ -131,14 +143,14 @@ def _order_items(order: str, means: NDArray[np.float64], spread: NDArray[np.floa
 # The attempts of a run as pages and files: listed, searched, as a matrix, side by side.
 
 PAGE_ROWS = 50
-MATRIX_ROWS = 20
+MATRIX_ROWS = 40
 COPIED_ROWS, _COPIED_TEXT = 10_000, 4_000
 """Attempts of a list that is copied, and characters of each text in it."""
 SIDES = 6
 """Answers that are set side by side at most."""
 _TEXT_SECONDS = 2.0
 """For so long texts are looked through before a page says how far it came."""
-_CELL = 240
+_CELL = 400
 _LINES = 2_000
 _UNREADABLE = (MarkbookError, OSError, ValueError, KeyError, TypeError, AttributeError)
 """What an attempt's row raises that is damaged, or does not begin where an address says."""
@@ -219,7 +231,7 @@ def find_side(index: Index, number: int, location: int) -> Side:
 
 
 def matrix_page(index: Index, number: int, name: str, parameters: Mapping[str, str]) -> str:
-    """Return the page of items by models, with the beginning of each answer."""
+    """Return the page of items by models, a heat map: a cell says why it failed, or how its answer begins after the prompt."""
     order = parameters.get("order", "differ") if parameters.get("order") in ORDERS else "differ"
     start = whole(parameters.get("start", "0") or "0")
     matrix = build_matrix(index, order, start, MATRIX_ROWS)
@@ -228,7 +240,8 @@ def matrix_page(index: Index, number: int, name: str, parameters: Mapping[str, s
         if square is None:
             return ""
         try:
-            return cut(index.results.show_attempt(square.first.location).text.strip(), _CELL)
+            attempt = index.results.show_attempt(square.first.location)
+            return cut(attempt.error or without_prompt(attempt.text, attempt.prompt), _CELL)
         except _UNREADABLE:
             return ""
 
@@ -244,12 +257,19 @@ def matrix_page(index: Index, number: int, name: str, parameters: Mapping[str, s
         models=matrix.models,
         n_models=matrix.n_models,
         rows=rows,
+        scale=index.scale(),
         total=matrix.total,
         is_done=index.is_done,
         at_of=lambda squares: ",".join(
             [f"{number}:{square.first.location}" for square, _ in squares if square][:SIDES]
         ),
     )
+
+
+def without_prompt(answer: str, prompt: str) -> str:
+    """Return an answer without the prompt that it may repeat, as completions of code do."""
+    answer, prompt = answer.strip(), prompt.strip()
+    return answer.removeprefix(prompt).strip() or answer
 
 
 def compare_page(sides: list[Side]) -> str:
@@ -286,14 +306,15 @@ def copy_attempts(index: Index, query: Query, form: str) -> Iterator[str]:
         return
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow((*heads, "prompt", "answer", "reason"))
+    writer.writerow((*heads, "prompt", "answer", "reason", "tokens in", "tokens out", "cost", "latency"))
     for entry, row in zip(entries, rows, strict=True):
-        texts: tuple[str, ...] = ()
+        texts: tuple[str, ...] = ("", "", "")
+        usage = ReplyUsage()
         with contextlib.suppress(*_UNREADABLE):  # the row is there, with what its list says of it
             attempt = index.results.show_attempt(entry.location)
             reason = attempt.error or ("\n".join(reason_lines(attempt.why)) if attempt.why else "")
-            texts = attempt.prompt, attempt.text, reason
-        writer.writerow([csv_cell(cell) for cell in (*row, *(cut(text, _COPIED_TEXT) for text in texts))])
+            texts, usage = (attempt.prompt, attempt.text, reason), attempt.usage
+        writer.writerow([csv_cell(cell) for cell in (*row, *(cut(text, _COPIED_TEXT) for text in texts), *usage)])
     yield buffer.getvalue()
 
 
@@ -333,6 +354,7 @@ def run_page(index: Index, number: int, about: Mapping[str, object], parameters:
         is_done=is_done,
         topic_models=index.models[:TOPIC_MODELS],
         level=format_level(),
+        scale=index.scale(),
         index=index,
         indexed=len(index),
         at=lambda **more: address(path, query, **{"text": words, **more}),
@@ -456,7 +478,7 @@ def alike(runs: Sequence[ListedRun]) -> list[ListedRun]:
 
 
 def trend_page(number: int, runs: Sequence[ListedRun]) -> str:
-    """Return the scores of runs of one benchmark, one below the other.
+    """Return the scores of runs of one benchmark over time, one line a model.
 
     Raises:
         NotFound: none of them has a score.
@@ -465,17 +487,39 @@ def trend_page(number: int, runs: Sequence[ListedRun]) -> str:
     ordered = scored[-_TREND:]
     if not ordered:
         raise NotFound("No run of this benchmark has a score.")
+    labels: dict[int, str] = {}
+    for run in ordered:
+        labels[run.number] = f"{run.title} ({len(labels) + 1})" if run.title in labels.values() else run.title
     marks: list[dict[str, Any]] = []
     rows = []
+    before: dict[str, float] = {}
     for run in ordered:
         for score in run.scores:
-            name = f"{cut(run.title, 28)} {cut(score.model, 28)}"
-            name = f"{name} ({len(marks) + 1})" if any(mark["name"] == name for mark in marks) else name
             value, low, high = (round(point, 2) for point in score.points)
-            marks.append({"name": name, "value": value, "low": low, "high": high})
-            rows.append((run.number, run.title, run.started, score))
-    domain = (0, 100) if all(score.is_percent for *_, score in rows) else None
-    picture = charts.intervals(marks, [str(mark["name"]) for mark in marks], "Score", domain)
+            marks.append({"series": score.model, "x": labels[run.number], "value": value, "low": low, "high": high})
+            last = before.get(score.model)
+            change = None if last is None else value - last
+            rows.append(
+                (
+                    run.number,
+                    run.title,
+                    run.started,
+                    score,
+                    format_number(change, 1 if score.is_percent else DIGITS, signed=True),
+                )
+            )
+            before[score.model] = value
+    is_percent = all(score.is_percent for *_, score, _ in rows)
+    domain = (0.0, 100.0) if is_percent else charts.round_range(mark[end] for mark in marks for end in ("low", "high"))
+    picture = charts.curves(
+        marks,
+        list(before),
+        x_title="Run, the oldest first",
+        y_title="Score",
+        band=False,
+        x_order=list(labels.values()),
+        domain=domain,
+    )
     return render(
         "browse/trend.html.j2",
         title=f"{ordered[-1].what}: {len(ordered)} run{'s' if len(ordered) > 1 else ''}",

@@ -165,7 +165,7 @@ def _pairs(comparison: Comparison, *, all_pairs: bool, narrow: bool) -> Table:
     return Table(
         title="Paired differences",
         headers=("First", "Second", "Difference", level, "p", "p adjusted",
-                 "Only first / second", "McNemar p", "MDE", "Verdict"),
+                 "Solved by first / second only", "McNemar p", "MDE", "Verdict"),
         rows=tuple(rows),
         numeric=frozenset(range(2, 9)),
         note=note,

@@ -86,9 +86,7 @@ def check_gates(gates: Iterable[Gate], marks: Sequence[GateMark]) -> None:
     for gate in gates:
         meant = [mark for mark in marks if gate.name in mark.names]
         if not meant:
-            raise UsageError(
-                f"there is nothing called {gate.name!r} to hold a threshold", hint=suggest(gate.name, names)
-            )
+            raise UsageError(f"no model or metric is called {gate.name!r}", hint=suggest(gate.name, names))
         for mark in meant:
             low, high = mark.range
             if gate.is_percent and not (low >= -1 and high <= 1):

@@ -57,6 +57,40 @@ class Entry(NamedTuple):
     """Which of several at the sample."""
 
 
+class ReplyUsage(NamedTuple):
+    """What one reply of a model took; None where that is not known."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: float | None = None
+    """US dollars."""
+    seconds: float | None = None
+    """From the first request to the answer."""
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> ReplyUsage:
+        """Return what a record has of it; anything but a number there counts as unknown."""
+        values = (record.get(name) for name in cls._fields)
+        return cls._make(
+            value if isinstance(value, int | float) and not isinstance(value, bool) else None for value in values
+        )
+
+    def facts(self) -> Iterator[tuple[str, str]]:
+        """Yield what is known of it in words."""
+        if self.input_tokens is not None or self.output_tokens is not None:
+            read, written = (
+                "unknown" if count is None else f"{count:,}" for count in (self.input_tokens, self.output_tokens)
+            )
+            yield "Tokens", f"{read} in, {written} out"
+        if self.cost is not None:
+            yield "Cost", f"${self.cost:.4f}"
+        if self.seconds is not None:
+            yield "Latency", f"{self.seconds:.2f} s"
+
+
+UNKNOWN_USAGE = ReplyUsage()
+
+
 @dataclass(frozen=True, slots=True)
 class Shown:
     """One attempt in full."""
@@ -80,6 +114,8 @@ class Shown:
     """The right answers, as far as its kind keeps them apart."""
     reply: str | None = None
     """All that the model said, where `text` is a part of it."""
+    usage: ReplyUsage = UNKNOWN_USAGE
+    """What the reply took, where a model was asked."""
 
 
 class Results(Protocol):

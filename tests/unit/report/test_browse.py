@@ -354,7 +354,7 @@ def test_the_page_works_in_a_browser(serve, folder, tmp_path):
         assert "model=weak" in page.url
         page.locator("input[name=at]").first.check()
         page.locator("input[name=at]").nth(1).check()
-        page.click("button:has-text('Side by side')")
+        page.click("button:has-text('Compare selected')")
         assert page.locator("h1").inner_text() == "Two attempts"
         assert seen.complaints == []
         assert all(request.startswith(f"http://{client.server.host}/") for request in seen.requests)
@@ -408,6 +408,8 @@ def test_a_run_has_a_name_tags_notes_and_scores_in_the_list(tmp_path):
     trend = RunSite(tmp_path / "out").page(f"/trend/{number}", {}).split("<main")[1]
     assert trend.count("<svg") == 2
     assert trend.index("before") < trend.index("after")
+    assert re.findall(r'<td class="num">([^<]*)</td></tr>', trend) == ["–", "+0.0"]
+    assert trend.partition("</svg>")[0].count("<polyline") == 1
 
 
 def test_a_resumed_run_keeps_its_name(tmp_path):
@@ -450,7 +452,7 @@ def test_attempts_are_filtered_by_error_topic_score_and_words(serve, folder):
     cases = {
         "error=NameError": sum(one.error == "NameError" for one in everything),
         "topic=closures": sum(one.topic == "closures" for one in everything),
-        "at_least=0.5&at_most=0.9": sum(0.5 <= one.score <= 0.9 for one in everything),
+        "at_least=50&at_most=90": sum(0.5 <= one.score <= 0.9 for one in everything),
         "sample=%3Dclosures_4": sum(one.sample == "closures_4" for one in everything),
         "text=weak+take+2&status=passed": sum(one.model == "weak" and one.status == "passed" for one in everything)
         // 3,
@@ -474,7 +476,9 @@ def test_the_means_of_topics_stand_beside_their_intervals(serve, folder):
 
     _, body = client.get(f"/run/{number_of(client, 'exam')}")
 
-    assert f'{wanted.value:.3f} <span class="note">[{wanted.low:.3f}, {wanted.high:.3f}]</span>' in body
+    assert (
+        f'{100 * wanted.value:.1f} <span class="note">[{100 * wanted.low:.1f}, {100 * wanted.high:.1f}]</span>' in body
+    )
     assert len({one.sample for one in weak}) == wanted.stats["n_clusters"] < len(weak)
 
 
@@ -508,21 +512,67 @@ def test_next_and_previous_keep_what_was_asked_for(serve, folder):
     assert f"1 of {len(found)}" in first
 
 
-def test_the_matrix_has_items_by_models_with_answers(serve, folder):
+def test_the_matrix_is_a_heat_map_of_items_by_models(serve, folder):
     client = serve(folder)
     number = number_of(client, "exam")
 
     _, differ = client.get(f"/matrix/{number}")
     _, flaky = client.get(f"/matrix/{number}?order=flaky")
 
-    assert differ.count('<th scope="row">') == 20
-    assert "# weak, take" in differ
     entries = locations(folder, "exam").search(count=500)[0]
-    scores = {}
+    scores, means = {}, {}
     for one in entries:
         scores.setdefault((one.sample, one.model), set()).add(one.score)
+        means.setdefault((one.sample, one.model), []).append(one.score)
+    cells = re.findall(r'<a class="heat heat-(\d)"[^>]*? aria-label="([^"]*), (\w+): [^>]*>([\d.]+)</a>', differ)
+    assert len(cells) > 40
+    for level, sample, model, shown in cells:
+        mean = sum(means[sample, model]) / len(means[sample, model])
+        assert (int(level), shown) == (round(4 * mean), f"{100 * mean:.1f}")
     flips = {sample for (sample, _), several in scores.items() if len(several) > 1}
     assert f"{len(flips)} items at which" in flaky
+
+
+def test_the_matrix_names_what_no_model_solved(serve, folder):
+    made(folder / "hard", models={"one": 0.3, "two": 0.2}, problems=30)
+    client = serve(folder / "hard")
+    number = number_of(client, "exam")
+    entries = locations(folder / "hard", "exam").search(count=500)[0]
+    unsolved = {one.sample for one in entries} - {one.sample for one in entries if one.status == "passed"}
+
+    _, run = client.get(f"/run/{number}")
+    _, page = client.get(f"/matrix/{number}?order=unsolved")
+
+    assert f'<a href="/matrix/{number}?order=unsolved">Solved by no model</a>' in run
+    assert set(re.findall(r'title="the answers side by side">(.*?)</a>', page)) == unsolved
+    assert 0 < len(unsolved) < 30
+    assert f"{len(unsolved)} items that no model solved" in page
+
+
+def test_a_cell_says_why_it_failed_or_what_follows_the_prompt(tmp_path):
+    from support.exam_kit import answer, hold, problem
+
+    prompt = 'def f(x):\n    """The same "x"."""\n'
+    rows = [{**problem(name), "problem": prompt} for name in "ab"]
+    hold(tmp_path, rows, [answer("a", prompt + "    return x\n"), answer("b", prompt + "    return y\n")])
+    site = RunSite(tmp_path / "out")
+
+    page = site.page(f"/matrix/{number_in(site)}", {"order": "item"})
+
+    tips = re.findall(r'<a class="heat heat-(\d)".*? title="(.*?)">', page, re.DOTALL)
+    assert [level for level, _ in tips] == ["4", "0"]
+    assert tips[0][1] == "return x"
+    assert "NameError" in tips[1][1]
+
+
+@pytest.mark.parametrize(("direction", "levels"), [("higher", [0, 1, 2, 3, 4]), ("lower", [4, 3, 2, 1, 0])])
+def test_the_better_end_of_the_scale_has_the_better_colour(tmp_path, monkeypatch, direction, levels):
+    index = Index(open_results(task_run(tmp_path, [task_row(at, 10.0 * at) for at in range(5)])))
+    monkeypatch.setattr(type(index.results), "direction", property(lambda _: direction))
+    index.start()
+    index.wait(1 << 62, PATIENCE)
+
+    assert [square.level for _, (square,) in build_matrix(index, "item", 0, 9).rows] == levels
 
 
 def test_lists_are_copied_as_csv_and_markdown(serve, folder):
@@ -684,9 +734,10 @@ def test_scores_beyond_a_hundred_stay_inside_the_trend(tmp_path):
 
     wide, narrow = (drawing.partition("</svg>")[0] for drawing in page.split("<svg")[1:3])
     for drawing, width in ((wide, 960), (narrow, 350)):
-        places = [float(place) for place in re.findall(r'<circle cx="([\d.]+)"', drawing)]
+        places = re.findall(r'<circle cx="([\d.]+)" cy="([\d.]+)" r="4"', drawing)
         assert len(places) == 2
-        assert max(places) < width
+        assert max(float(x) for x, _ in places) < width
+        assert all(0 < float(y) < 320 for _, y in places)
 
 
 def test_a_model_that_turns_up_while_the_matrix_is_made_spoils_nothing(folder):
@@ -716,7 +767,7 @@ def test_a_list_that_is_copied_in_part_says_so(serve, folder, monkeypatch):
     monkeypatch.setattr(run_pages, "COPIED_ROWS", 7)
 
     assert client.get(f"/copy/{number}.md")[1].endswith(f"|\n\nThe first 7 of {total} attempts.\n")
-    assert "of the first 7 of this list" in client.get(f"/run/{number}")[1]
+    assert "Export the first 7 of this list:" in client.get(f"/run/{number}")[1]
 
 
 def test_attempts_at_an_item_that_are_not_named_are_counted(folder, monkeypatch):
@@ -747,4 +798,4 @@ def test_runs_and_models_that_the_lists_leave_out_are_counted(tmp_path, monkeypa
     assert before.count("and 2 more models") == 3
     assert "are looked for" not in before
     assert "no further runs are looked for once 3 are found" in after
-    assert "the newest last. 1 older ones are left out." in site.page(f"/trend/{number_in(site)}", {})
+    assert "score changed. 1 older ones are left out." in site.page(f"/trend/{number_in(site)}", {})

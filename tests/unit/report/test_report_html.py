@@ -225,12 +225,7 @@ def test_payloads_make_no_new_element_and_no_new_attribute(hostile_pages, tmp_pa
         found = Parsed(text)
         assert set(found.attributes) <= set(wanted.attributes)
         for tag in set(found.tags) | set(wanted.tags):
-            if tag not in (
-                "span",
-                "line",
-                "text",
-                "wbr",
-            ):  # as the words are long or short
+            if tag not in ("span", "line", "text", "wbr"):  # as the words are long or short
                 assert found.tags[tag] == wanted.tags[tag], tag
         assert not [name for _, name in found.attributes if name.startswith("on")]
 

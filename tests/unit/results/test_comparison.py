@@ -348,11 +348,7 @@ def test_a_candidate_without_a_common_sample_cannot_be_held_against_its_baseline
 
 
 def test_more_models_than_are_compared_two_by_two_have_their_scores_and_no_comparison(tmp_path, monkeypatch):
-    for module in (
-        "results.comparison",
-        "runs.exam.score_tables",
-        "runs.exam.sections",
-    ):
+    for module in ("results.comparison", "runs.exam.score_tables", "runs.exam.sections"):
         monkeypatch.setattr(f"markbook.{module}.MOST_COMPARED", 2)
     right, wrong = "def f(x):\n    return x\n", "def f(x):\n    return 0\n"
     answers = [answer("p", right if model == "a" else wrong, model) for model in "abc"]

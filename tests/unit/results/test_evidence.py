@@ -200,12 +200,12 @@ def test_page_view_and_show_say_what_scores_rest_on(judged):
     page, view, said, record = everywhere(judged("word"))
 
     for text in (page, view):
-        assert "What the scores rest on" in text
+        assert "Evidence" in text
         assert "because word" in text
         assert '<span class="gram">cat</span>' in text
         assert "<del>" in text
         assert '<td class="r-failed">failed</td>' in text
-    for words in ("What the scores rest on", "because word", "words missed, 1: cat", "[-"):
+    for words in ("Evidence", "because word", "words missed, 1: cat", "[-"):
         assert words in said
     assert {one["metric"] for one in record[0]["evidence"]} >= {"rouge1", "edit_distance", "judge", "context_adherence"}
 

@@ -117,11 +117,7 @@ def test_three_of_which_every_two_share_other_samples():
 @pytest.mark.parametrize(
     ("a", "b", "said"),
     [
-        (
-            [1.0],
-            [0.0],
-            "a and b share only one of the rows: too few to estimate the uncertainty of their difference.",
-        ),
+        ([1.0], [0.0], "a and b share only one of the rows: too few to estimate the uncertainty of their difference."),
         (
             [0.7] * 4,
             [0.6] * 4,

@@ -177,7 +177,5 @@ def ask(questions: Questions, answers: Answers, journal: RunWriter, watch: Watch
         raise IncompleteError(f"{model} answered none of {len(replies)} questions: {why}", hint=hint)
     answers.read(journal.folder / ANSWERS, options.extract)
     return Collected(
-        usage=sum_usage(list(replies.values())),
-        lacking=frozenset(str(reply.key[0]) for reply in lost),
-        reasons=reasons,
+        usage=sum_usage(list(replies.values())), lacking=frozenset(str(reply.key[0]) for reply in lost), reasons=reasons
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from markbook.errors import DataError, UsageError, suggest
 from markbook.report.page import Page, of_run
-from markbook.results.kind import Case, Content, Entry, Shown, Value, no_files
+from markbook.results.kind import Case, Content, Entry, ReplyUsage, Shown, Value, no_files
 from markbook.results.sheet import STOPPED_NOTE, Sheet
 from markbook.runs.exam.files import exam_files, harness_files
 from markbook.runs.exam.grading import (
@@ -89,7 +89,7 @@ class ExamResults(ExamView):
                 "separated_share": tally.separated_share,
                 "unchecked": tally.n_unchecked,
                 "unchecked_share": tally.unchecked_share,
-                **{f"pass@{k}": tally.pass_at(k).to_record() for k in tally.pass_ks()},
+                **{name: estimate.to_record() for name, estimate in tally.passes()},
             }
             for model, tally in self.tallies.items()
         }
@@ -240,11 +240,26 @@ class ExamResults(ExamView):
         ]
         if outcome.limit:
             facts.append(("Limit hit", outcome.limit))
+        usage = self._usages.get((str(row.key[0]), sample.id, int(row.key[2])), ReplyUsage())
+        facts += usage.facts()
         status, code = attempt_status(mark(sample, outcome)), cut(str(row.data.get("code") or ""), CODE_CAP)
         return Shown(
             str(row.key[0]), sample.id, status, tuple(facts), sample.input, code, outcome.error_words, tuple(tests),
-            outcome.why,
+            outcome.why, usage=usage,
         )  # fmt: skip
+
+    @cached_property
+    def _usages(self) -> Mapping[Key, ReplyUsage]:
+        """What each reply took, of a run that asked a model."""
+        from markbook.runs.asking import COMPLETION  # late: a run of answers that exist needs nothing that asks
+
+        model = self.config.get("model")
+        if not model:
+            return {}
+        return {
+            (str(model), str(row.key[0]), int(row.key[1])): ReplyUsage.of(row.data)
+            for row in self._run.rows(COMPLETION)
+        }
 
     @cached_property
     def _finder(self) -> SampleFinder:

@@ -158,10 +158,7 @@ REVIEWS_SHOWN = 40
 """Of one paper; results.jsonl has all."""
 _TIERS = {
     "tier1": ("Tier 1: text", "How near the generated review is to the human ones, and how long it took."),
-    "tier2": (
-        "Tier 2: judge",
-        "What a model judged; only as good as that judge: markbook judge check says how good.",
-    ),
+    "tier2": ("Tier 2: judge", "What a model judged; only as good as that judge: markbook judge check says how good."),
     "tier3": ("Tier 3: trace", "How the agents worked together, from the trace of their run."),
     "composite": (
         "Composite",

@@ -14,7 +14,7 @@ from markbook.errors import UsageError, suggest
 from markbook.results.alignment import digest, in_task
 from markbook.results.comparison import run_headline
 from markbook.results.files import get_value, reasons_text
-from markbook.results.kind import Content, Entry, Shown
+from markbook.results.kind import Content, Entry, ReplyUsage, Shown
 from markbook.results.sheet import STOPPED_NOTE, Aliases, Cell, Sheet, make_cell
 from markbook.runs.tasks.summaries import TaskAnswer, TaskRecord, TasksView, is_right, main_metric, pass_cell
 from markbook.text import cut
@@ -231,14 +231,12 @@ class TaskResults(TasksView):
 
         row = self.row_at(location)
         facts = [(name, format_number(value)) for name, value in row["metrics"].items()]
-        if "input_tokens" in row or "output_tokens" in row:
-            tokens = f"{row.get('input_tokens', 'unknown')} in, {row.get('output_tokens', 'unknown')} out"
-            facts.append(("Tokens", tokens))
-        facts += [("Cost", f"${row['cost']:.4f}")] if "cost" in row else []
+        usage = ReplyUsage.of(row)
+        facts += usage.facts()
         return Shown(
             str(row.get("model") or "answer"), sample_name(row, several=len(self.summary["tasks"]) > 1),
             answer_status(row, main_metric(self)[0]),
             tuple(facts), question(row), cut(str(row.get("text") or ""), _TEXT_CAP), reasons_text(row),
             why=row_why(row), evidence=row_evidence(row, self), asked=join_prompt(row), references=tuple(row["references"]),
-            reply=None if row["reply"] is None else cut(row["reply"], _TEXT_CAP),
+            reply=None if row["reply"] is None else cut(row["reply"], _TEXT_CAP), usage=usage,
         )  # fmt: skip

@@ -60,14 +60,7 @@ from markbook.runs.tasks.grading import (
     read_tested,
     start_workers,
 )
-from markbook.runs.tasks.plan import (
-    Plan,
-    TaskPlan,
-    iterate_judges,
-    judge_memory,
-    plan_tasks,
-    planned_signatures,
-)
+from markbook.runs.tasks.plan import Plan, TaskPlan, iterate_judges, judge_memory, plan_tasks, planned_signatures
 from markbook.runs.tasks.sections import summary_text
 from markbook.runs.tasks.task_options import JUDGING, TaskOptions
 from markbook.sandbox import Job
