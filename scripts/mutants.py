@@ -2,21 +2,24 @@
 
     python scripts/mutants.py --each 10 --seed 1 -- make test
     python scripts/mutants.py --packages stats text --each 3 -- .venv/bin/python -m pytest -q -x tests/unit/stats/test_stats.py
-    python scripts/mutants.py --each 10 --seed 11 --near --first 100
+    python scripts/mutants.py --each 10 --seed 11 --reach --first 100
 
 Of every package of `src/markbook` (its modules of no package count as one) `--each` mutants are drawn by the seed, the same
 for the same sources. Each is made in a copy of the tree, where the command is run: a mutant is killed where the command
 fails or takes longer than `--seconds`. The first run is that of the unchanged copy, which has to pass. Survivors of `make
 test` may then be tried with `make test-all`: `--only 3,17` runs those numbers.
 
-`--near` is the cheap way: of each mutant only the test files that concern its module are run, those that are likely to notice
-it first; what is not noticed within `--seconds` is undecided. The test that failed is run once more with the change,
-where it has to fail again, and without it, where it has to pass. Packages take turns, so the `--first` so many mutants are of all of them.
+`--reach` is the cheap way. `make test` is run once with a mark at the statement of every mutant, which records the tests that come
+there; then of each mutant those tests alone are run, the shortest first, until one fails. That test is run once more with the
+change, where it has to fail again, and without it, where it has to pass. A mutant outside of functions, whose statement runs at
+import, is tried with the test files that name its module, then with every test. What is not noticed within `--seconds` is
+undecided. Packages take turns, so the `--first` so many mutants are of all of them.
 """
 
 import argparse
 import ast
 import contextlib
+import json
 import os
 import random
 import re
@@ -139,38 +142,106 @@ def in_turn(numbered: dict[int, Mutant]) -> dict[int, Mutant]:
     return {number: numbered[number] for number in sorted(numbered, key=lambda number: (places[number], number))}
 
 
-NAMED_OTHERWISE = {"testcode": "benchmarks", "languages": "programs", "text": "report", "cli": "", "(modules)": ""}
-"""By package, the folder of `tests/unit` where its tests stand, where it has another name."""
-RUNS_PROGRAMS = {"benchmarks", "languages", "programs", "runs", "sandbox", "testcode"}
-"""Packages that the security tests concern."""
+MARK = "getattr(__import__('builtins'), '_reach', int)({number})\n"
+AT_START = """
+import builtins, mmap, os
+if os.environ.get("MUTANTS_REACHED"):
+    with open(os.environ["MUTANTS_REACHED"], "r+b") as file:
+        reached = mmap.mmap(file.fileno(), 0)
+    builtins._reach = lambda number: reached.__setitem__(number, 1)
+"""
+"""`sitecustomize` of every interpreter that a test starts: a process that it forks, a sandbox included, writes to the same memory."""
+PLUGIN = """
+import json, os, sys, time
+import pytest
+FOLDER, SIZE = os.environ["MUTANTS_FOLDER"], int(os.environ["MUTANTS_SIZE"])
+NAME = os.path.join(FOLDER, os.environ.get("PYTEST_XDIST_WORKER", "alone"))
+os.environ["MUTANTS_REACHED"] = NAME
+with open(NAME, "wb") as file:
+    file.write(bytes(SIZE))
+sys.modules.pop("sitecustomize", None)
+import sitecustomize
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item, nextitem):
+    began = time.perf_counter()
+    result = yield
+    marks = sitecustomize.reached
+    row = [item.nodeid, time.perf_counter() - began, [place for place in range(SIZE) if marks[place]]]
+    marks[:] = bytes(SIZE)
+    with open(NAME + ".jsonl", "a") as file:
+        print(json.dumps(row), file=file)
+    return result
+"""
 
 
-def near(path: Path) -> list[list[Path]]:
-    """Return the test files that concern a module, in stages: the next one is run where nothing has failed in one."""
-    package, module = package_of(path), ".".join(path.with_suffix("").relative_to("src").parts)
-    texts = {
-        file.relative_to(ROOT): file.read_text(encoding="utf-8") for file in sorted((ROOT / "tests").rglob("test_*.py"))
-    }
-    own = Path("tests/unit", NAMED_OTHERWISE.get(package, package))
-    rest = ["tests/commands", "tests/documents", "tests/docs", "tests/oracles", "tests/suite"]
-    rest += ["tests/security"] if package in RUNS_PROGRAMS else []
-    stages = [
-        [
-            file
-            for file, text in texts.items()
-            if re.search(rf"\b{re.escape(module)}\b", text) or file.stem.endswith(path.stem)
-        ],
-        [file for file in texts if file.parent == own],
-        [file for file, text in texts.items() if f"markbook.{package}." in text and file.parts[1] == "unit"],
-        *([file for file in texts if file.is_relative_to(folder)] for folder in rest),
+def place_of_mark(one: Mutant, text: str) -> tuple[int, int] | None:
+    """Return line and column of the statement that evaluates a mutant, or None if that happens at import."""
+    lines, found = text.splitlines(), None
+    for function in ast.walk(ast.parse(text)):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) and function.body[0].lineno <= one.line:
+            for node in ast.walk(function):
+                if isinstance(node, ast.stmt) and node is not function and node.lineno <= one.line <= node.end_lineno:
+                    begun = lines[node.lineno - 1]
+                    if not (begun[: node.col_offset].strip() or begun[node.col_offset :].startswith("elif")):
+                        found = max(found or (0, 0), (node.lineno, node.col_offset))
+    return found
+
+
+def mark(numbered: dict[int, Mutant], folder: Path) -> list[int]:
+    """Mark the statements of all mutants in a copy of the tree; return the numbers of those that have none."""
+    unmarked = []
+    places: dict[Path, list[tuple[int, int, int]]] = {}
+    for number, one in numbered.items():
+        place = place_of_mark(one, (ROOT / one.path).read_text(encoding="utf-8"))
+        if place is None:
+            unmarked.append(number)
+        else:
+            places.setdefault(one.path, []).append((*place, number))
+    for path, marks in places.items():
+        lines = (folder / path).read_text(encoding="utf-8").splitlines(keepends=True)
+        for line, column, number in sorted(marks, reverse=True):
+            lines.insert(line - 1, " " * column + MARK.format(number=number))
+        (folder / path).write_text("".join(lines), encoding="utf-8")
+    return unmarked
+
+
+def record(numbered: dict[int, Mutant], folder: Path, log: Path) -> dict[int, list[str]]:
+    """Run the suite and return by mutant the tests that reach it, the shortest first; a mutant that runs at import has none here."""
+    whole = {one.path: (folder / one.path).read_bytes() for one in numbered.values()}
+    unmarked = mark(numbered, folder)
+    notes = folder.parent / "reached"
+    notes.mkdir()
+    extra = {"MUTANTS_FOLDER": str(notes), "MUTANTS_SIZE": str(max(numbered) + 1)}
+    for name, text in (("sitecustomize", AT_START), ("reach_plugin", PLUGIN)):
+        (folder / "src" / f"{name}.py").write_text(text)
+    passes([*PYTEST, *PARALLEL, "-p", "reach_plugin"], folder, 3600, log, extra)
+    print(log.read_text(errors="replace").splitlines()[-1], flush=True)
+    for path, text in whole.items():
+        (folder / path).write_bytes(text)
+    rows = [json.loads(line) for file in notes.glob("*.jsonl") for line in file.read_text().splitlines()]
+    rows.sort(key=lambda row: row[1])
+    return {
+        number: [name for name, _, reached in rows if number in reached]
+        for number in numbered if number not in unmarked
+    }  # fmt: skip
+
+
+def stages_of(one: Mutant, reaching: list[str] | None) -> list[list[str]]:
+    """Return what is run for a mutant, one after the other."""
+    if reaching is not None:
+        return [part for part in (reaching[:30], reaching[30:]) if part]
+    module = ".".join(one.path.with_suffix("").relative_to("src").parts)
+    naming = [
+        str(file.relative_to(ROOT))
+        for file in sorted((ROOT / "tests").rglob("test_*.py"))
+        if re.search(rf"\b{re.escape(module)}\b", file.read_text(encoding="utf-8")) or file.stem.endswith(one.path.stem)
     ]
-    return [
-        chosen
-        for place, stage in enumerate(stages)
-        if (chosen := [file for file in stage if not any(file in earlier for earlier in stages[:place])])
-    ]
+    return [part for part in (naming, ["tests"]) if part]
 
 
+PYTEST = [str(ROOT / ".venv/bin/python"), "-m", "pytest", "-q", "--level", "test", "-p", "no:cacheprovider",
+          "-p", "no:randomly"]  # fmt: skip
+PARALLEL = ["-n", "auto", "--dist", "loadfile", "--no-loadscope-reorder"]
 FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?\.py(?:::[^\s\[]+)?)", re.MULTILINE)
 
 
@@ -186,29 +257,35 @@ def mutated(one: Mutant, folder: Path) -> Iterator[None]:
         file.write_bytes(whole)
 
 
-def try_near(one: Mutant, folder: Path, seconds: float, log: Path) -> str:
+def try_reaching(one: Mutant, reaching: list[str] | None, folder: Path, seconds: float, log: Path) -> str:
     """Return "killed" and by which test, "survived", or "undecided" where there was no more time."""
-    pytest = [str(ROOT / ".venv/bin/python"), "-m", "pytest", "-q", "-x", "--level", "test", "-p", "no:cacheprovider",
-              "-p", "no:randomly"]  # fmt: skip
     deadline = time.monotonic() + seconds
     unsteady: list[str] = []
-    stages = near(one.path)
+    stages = stages_of(one, reaching)
+    names = folder.parent / "names"
     for place, stage in enumerate(stages):
         result = ""
         while result != "passed":
-            left_out = [f"--deselect={name}" for name in unsteady]
+            names.write_text("\n".join(name for name in stage if name not in unsteady))
+            command = [
+                *PYTEST,
+                "-x",
+                *(PARALLEL if place else []),
+                *(f"--deselect={name}" for name in unsteady),
+                f"@{names}",
+            ]
             with mutated(one, folder):
-                result = passes([*pytest, *left_out, *map(str, stage)], folder, deadline - time.monotonic(), log)
+                result = passes(command, folder, deadline - time.monotonic(), log)
             if result == "too long":
                 return f"undecided: {place} of {len(stages)} stages took all the time"
             if result == "failed":
-                (name, *_) = FAILED.findall(log.read_text(encoding="utf-8", errors="replace")) or [str(stage[0])]
+                (name, *_) = FAILED.findall(log.read_text(encoding="utf-8", errors="replace")) or [stage[0]]
                 with mutated(one, folder):
-                    fails_again = passes([*pytest, name], folder, seconds, log) == "failed"
-                if name in unsteady or (fails_again and passes([*pytest, name], folder, seconds, log) == "passed"):
+                    fails_again = passes([*PYTEST, name], folder, seconds, log) == "failed"
+                if name in unsteady or (fails_again and passes([*PYTEST, name], folder, seconds, log) == "passed"):
                     return f"killed by {name}"
                 unsteady.append(name)  # it fails without any change, or by chance
-    return "survived"
+    return f"survived {'no test comes there' if reaching == [] else f'{len(reaching)} tests' if reaching else ''}"
 
 
 def try_command(one: Mutant, command: list[str], folder: Path, seconds: float, log: Path) -> str:
@@ -217,9 +294,9 @@ def try_command(one: Mutant, command: list[str], folder: Path, seconds: float, l
         return "survived" if passes(command, folder, seconds, log) == "passed" else "killed"
 
 
-def passes(command: list[str], folder: Path, seconds: float, log: Path) -> str:
+def passes(command: list[str], folder: Path, seconds: float, log: Path, extra: dict[str, str] | None = None) -> str:
     """Return "passed", "failed" or "too long"."""
-    environment = {**os.environ, "PYTHONPATH": str(folder / "src"), "PYTHONDONTWRITEBYTECODE": "1",
+    environment = {**os.environ, **(extra or {}), "PYTHONPATH": str(folder / "src"), "PYTHONDONTWRITEBYTECODE": "1",
                    "MARKBOOK_TEST_DRAW": "mutants"}  # fmt: skip
     with log.open("wb") as said:
         process = subprocess.Popen(
@@ -241,7 +318,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--each", type=int, default=10, help="mutants of each package (10)")
     parser.add_argument("--seed", default="1", help="what they are drawn by (1)")
     parser.add_argument("--packages", nargs="*", default=[], help="only these")
-    parser.add_argument("--near", action="store_true", help="run the tests that concern a mutant's module, no command")
+    parser.add_argument("--reach", action="store_true", help="run the tests that come to a mutant's place, no command")
     parser.add_argument("--first", type=int, help="only so many")
     parser.add_argument("--only", default="", help="only these numbers, between commas")
     parser.add_argument("--seconds", type=float, default=3600.0, help="how long the command may take (3600)")
@@ -255,10 +332,10 @@ def main() -> int:
     numbered = dict(enumerate(drawn(options.each, options.seed, options.packages), 1))
     if options.only:
         numbered = {number: numbered[number] for number in map(int, options.only.split(","))}
-    if options.near:
+    if options.reach:
         numbered = in_turn(numbered)
     numbered = dict(list(numbered.items())[: options.first])
-    if options.list or not (options.command or options.near):
+    if options.list or not (options.command or options.reach):
         print(*(f"{number:3} {one}" for number, one in numbered.items()), sep="\n")
         return 0
     results = Counter()
@@ -268,13 +345,14 @@ def main() -> int:
         for name, target in ((Path("tree/.venv"), ROOT / ".venv"), (Path("shared"), ROOT.parent / "shared")):
             if target.exists():
                 (Path(parent) / name).symlink_to(target.resolve())
-        if not options.near and (result := passes(options.command, folder, options.seconds, log)) != "passed":
+        if not options.reach and (result := passes(options.command, folder, options.seconds, log)) != "passed":
             print(log.read_text(errors="replace")[-3000:], f"the command {result} without any change", sep="\n")
             return 2
+        reaching = record(numbered, folder, log) if options.reach else {}
         for number, one in numbered.items():
             began = time.monotonic()
-            if options.near:
-                verdict = try_near(one, folder, options.seconds, log)
+            if options.reach:
+                verdict = try_reaching(one, reaching.get(number), folder, options.seconds, log)
             else:
                 verdict = try_command(one, options.command, folder, options.seconds, log)
             word, _, more = verdict.partition(" ")

@@ -5,6 +5,7 @@ import importlib.util
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from support.paths import ROOT
@@ -83,6 +84,40 @@ def test_every_change_leaves_a_module_that_can_be_read_and_is_drawn_the_same_aga
         changed = source[: one.begin] + one.new.encode() + source[one.end :]
         assert source[one.begin : one.end].decode() == one.old
         assert ast.dump(ast.parse(changed)) != ast.dump(ast.parse(source))
+
+
+@pytest.mark.parametrize(
+    ("line", "place"),
+    [(1, None), (2, None), (3, (3, 4)), (4, (3, 4)), (5, (5, 8)), (6, (3, 4)), (7, (7, 8)), (9, (9, 4)), (10, (9, 4))],
+)
+def test_a_mark_stands_before_the_statement_that_evaluates_a_mutant(mutants, line, place):
+    text = (
+        "LIMIT = 3\ndef f(x=1):\n    if (x >\n            2):\n        x = 1\n    elif x < 3:\n        x = 2\n"
+        "    y = 1; z = 2\n    return (x +\n            1)\n"
+    )
+
+    assert mutants.place_of_mark(mutants.Mutant(Path("a.py"), line, 0, 0, "", ""), text) == place
+
+
+def test_a_mark_says_where_it_stands_and_changes_nothing_else(mutants, tmp_path, monkeypatch):
+    path = Path("src/markbook/a.py")
+    text = "def f(x):\n    if x:\n        return 1\n    return 2\n"
+    for root in ("before", "after"):
+        (tmp_path / root / path.parent).mkdir(parents=True)
+        (tmp_path / root / path).write_text(text)
+    monkeypatch.setattr(mutants, "ROOT", tmp_path / "before")
+    reached = set()
+    monkeypatch.setattr("builtins._reach", reached.add, raising=False)
+
+    unmarked = mutants.mark(
+        {3: mutants.Mutant(path, 3, 0, 0, "", ""), 7: mutants.Mutant(path, 4, 0, 0, "", "")}, tmp_path / "after"
+    )
+    names = {}
+    exec((tmp_path / "after" / path).read_text(), names)
+
+    assert unmarked == []
+    assert (names["f"](1), reached) == (1, {3})
+    assert (names["f"](0), reached) == (2, {3, 7})
 
 
 def test_an_unknown_package_is_refused(mutants):

@@ -62,6 +62,15 @@ def test_row_without_model_is_named_after_its_file_or_folder(tmp_path, exam_pape
         assert answers.models == ["phi-2"]
 
 
+def test_rows_without_a_model_belong_to_the_only_one_that_is_named_beside_them(tmp_path, exam_paper):
+    named = [{"task_id": "a", "model": "gpt", "solution": CODE, "sample": 2}]
+    bare = [{"task_id": "a", "solution": f"{CODE}# {at}\n", "sample": at} for at in range(2)]
+
+    with load(tmp_path, exam_paper, named + bare) as answers:
+        assert answers.models == ["gpt"]
+        assert sorted(texts(answers, "gpt")) == sorted([CODE, f"{CODE}# 0\n", f"{CODE}# 1\n"])
+
+
 def test_completion_goes_behind_its_prompt_and_a_whole_solution_does_not_need_it(tmp_path, humaneval):
     rows = [
         {"task_id": "HumanEval/0", "completion": BODY},

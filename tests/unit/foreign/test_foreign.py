@@ -26,6 +26,7 @@ from support.made_files import task_row, task_run
 from markbook import compare, open_run
 from markbook.cli import cli
 from markbook.errors import DataError, UsageError
+from markbook.foreign.reading import read
 from markbook.results.kind import open_results
 from markbook.results.leaderboard import standings
 from markbook.testing import assert_marks
@@ -328,3 +329,13 @@ def test_epochs_and_scorers_of_several_keys(tmp_path):
     assert sheet.marks["m"]["1"].value == 0.75
     assert sheet.marks["m"]["3"].n_missing == {"absent": 2}
     assert "error" in sheet.notes[0]
+
+
+def test_a_file_of_no_known_format_is_refused_with_what_is_known(tmp_path):
+    path = tmp_path / "odd.json"
+    path.write_text('{"odd": [1]}')
+
+    with pytest.raises(DataError, match="no reader knows these results") as refused:
+        read(path)
+    assert refused.value.hint.endswith("a table with --map")
+    assert "evalplus" in refused.value.hint

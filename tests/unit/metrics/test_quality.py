@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 import markbook
-from markbook.errors import UsageError
+from markbook.errors import IncompleteError, UsageError
+from markbook.metrics.quality import scores
 from markbook.metrics.quality.scores import (
     check_text,
     context_adherence,
@@ -461,6 +462,11 @@ def test_linters_are_evidence_beside_the_score_in_one_batch():
     assert found[1].stats["evidence"] == {}
     plain = markbook.measure("security_compliance", codes)
     assert [one.value for one in found] == [one.value for one in plain]
+
+
+def test_a_linter_that_gives_no_findings_is_named_with_its_own_words():
+    with pytest.raises(IncompleteError, match=r"(?s)json\.tool gave no findings \(exit [12]\): .*nothere"):
+        scores._run("json.tool", ["nothere.json"])
 
 
 @pytest.mark.parametrize("make", MAKERS)

@@ -12,6 +12,7 @@ from markbook import plugins
 from markbook.errors import UsageError
 from markbook.model import GenerationSettings, PromptRequest
 from markbook.model.budget import Price, parse_price
+from markbook.model.connect import lean_address
 from markbook.model.http import TRIP, Address, Garbled, HttpClient, NotFollowed, Trip, Unreached
 
 BODY = json.dumps({"answer": "å" * 40}).encode()
@@ -238,3 +239,14 @@ def test_a_key_with_a_line_break_goes_nowhere(monkeypatch):
 
     with pytest.raises(UsageError, match="what no key can"):
         ask(lambda _r, _n: text("hi"))
+
+
+@pytest.mark.parametrize("address", ["http://user:word@127.0.0.1:1/v1", "http://127.0.0.1:1/v1?key=1"])
+def test_an_address_with_a_login_or_a_query_goes_another_way(monkeypatch, address):
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+
+    assert lean_address("openai:m", "http://127.0.0.1:1/v1").host == "127.0.0.1"
+    assert lean_address("openai:m", address) is None
+    with pytest.raises(UsageError, match="without a login, a query or a proxy"):
+        lean_address("completions:m", address)

@@ -367,6 +367,37 @@ def test_several_servers_share_the_work_and_one_that_is_gone_is_done_without(ser
     assert "http://127.0.0.1:9: the server cannot be reached" in caplog.text
 
 
+def test_a_busy_server_is_left_alone_for_as_long_as_it_asks(servers):
+    requests = []
+
+    class Busy(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            requests.append(self.path)
+            self.send_response(503)
+            self.send_header("Retry-After", "600")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Busy) as busy:
+        threading.Thread(target=busy.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+
+        async def main():
+            async with Rewarder(
+                url=[f"http://127.0.0.1:{busy.server_port}", servers[0].address], seconds=60
+            ) as rewarder:
+                return [await rewarder.mark([item(f"{RIGHT}# {at}\n")]) for at in range(6)]
+
+        rewards = asyncio.run(main())
+        busy.shutdown()
+
+    assert [reward.reward for (reward,) in rewards] == [1.0] * 6
+    assert len(requests) == 1
+
+
 def test_a_bad_item_is_named_by_its_place_among_all(servers):
     items = [item(RIGHT)] * 70
 

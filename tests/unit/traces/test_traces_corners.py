@@ -213,6 +213,15 @@ def test_a_file_that_a_tool_reads_says_nothing_of_the_tools_exit(tmp_path):
     }  # fmt: skip
 
 
+def test_a_codex_session_that_goes_on_another_keeps_its_own_id(tmp_path):
+    rows = [{"type": "event_msg", "payload": {"type": "other", "id": "e"}}]
+    rows += [{"type": "session_meta", "payload": {"id": name}} for name in ("own", "before")]
+    call = {"type": "function_call", "name": "shell", "arguments": "{}", "call_id": "c"}
+    rows.append({"type": "response_item", "timestamp": "2026-01-01T00:00:00Z", "payload": call})
+
+    assert read_trace(write(tmp_path, "".join(json.dumps(row) + "\n" for row in rows), "rollout.jsonl")).id == "own"
+
+
 def test_a_session_that_used_up_its_turns_is_no_success(tmp_path):
     rows = [{"type": "assistant", "session_id": "s", "message": {"id": "m", "content": []}},
             {"type": "result", "session_id": "s", "subtype": "error_max_turns", "is_error": False}]  # fmt: skip
