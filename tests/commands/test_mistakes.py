@@ -229,3 +229,44 @@ def test_a_path_that_no_file_can_have_is_a_sentence(place, monkeypatch, line):
     assert "Traceback" not in out + err
     assert "aaaaaaaa" in err or "rows.jsonl" in err, err
     assert len(err.splitlines()) <= 6, err
+
+
+def test_files_without_their_options_are_told_how_to_name_them(tmp_path):
+    code, _, err = markbook("exam", "benchmark.jsonl", "answers.jsonl")
+
+    assert code == 2
+    assert err.endswith("Files are named by options: --benchmark FILE --solutions FILE\n")
+
+
+def test_answers_in_the_place_of_a_benchmark_are_told_apart(tmp_path):
+    answers = write_rows(tmp_path / "answers.jsonl", [{"task_id": "a", "completion": "    return 1"}])
+
+    code, _, err = markbook("exam", "--benchmark", answers, "--solutions", answers)
+
+    assert code == 2
+    assert "it looks like an answer: --solutions takes those" in err
+
+
+def test_a_misspelt_key_of_a_row_to_score_is_named(tmp_path):
+    rows = write_rows(tmp_path / "rows.jsonl", [{"candidat": "a", "reference": "a"}])
+
+    code, _, err = markbook("score", "exact_match", rows)
+
+    assert code == 2
+    assert "no key 'candidate' (is 'candidat' meant?): row skipped" in err
+
+
+def test_the_latest_run_to_resume_lies_where_the_output_says(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    benchmark = write_rows(tmp_path / "benchmark.jsonl", [problem("a")])
+    answers = write_rows(tmp_path / "answers.jsonl", [answer("a", "def f(x):\n    return x\n")])
+    named = ("--benchmark", benchmark, "--solutions", answers, "--isolation", "weak", "--output", "mine")
+    assert markbook("exam", *named)[0] == 0
+
+    code, _, err = markbook("exam", "--resume", "latest", "--output", "mine", "--isolation", "weak")
+
+    assert code == 0, err
+    assert len(list((tmp_path / "mine").glob("evaluation_*"))) == 1
+    code, _, err = markbook("exam", "--resume", "latest")
+    assert code == 2
+    assert "there is no run in generated" in err

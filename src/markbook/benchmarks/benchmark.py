@@ -163,6 +163,8 @@ def _read_file(file: Path, format_name: str, digest: hashlib._Hash) -> _File:
                 hint = (
                     f"; a row of {nearest} has {', '.join(keys_by_format[nearest])}" if keys_by_format[nearest] else ""
                 )
+                if row.record.keys() & {"completion", "candidate_solution", "solution"} and "test" not in row.record:
+                    hint = "; it looks like an answer: --solutions takes those"
                 reason = f"not a problem of a known format (its keys: {keys}){hint}"
                 content.rejections.append(Rejection(row.at, reason))
                 continue

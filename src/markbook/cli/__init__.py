@@ -162,6 +162,15 @@ def main(args: list[str] | None = None) -> None:
         is_interrupted = True
     except click.ClickException as error:
         error.show()
+        if "unexpected extra argument" in str(error) and isinstance(error, click.UsageError) and error.ctx is not None:
+            needed = [
+                name.opts[0]
+                for name in error.ctx.command.params
+                if name.opts[0] in ("--benchmark", "--solutions", "--papers")
+            ]
+            click.echo(
+                f"Files are named by options: {' FILE '.join(needed)} FILE" if needed else "", err=True, nl=bool(needed)
+            )
         sys.exit(error.exit_code)
     if is_interrupted:
         gc.collect()  # only now the error holds nothing any more: what its frames held gives back semaphores and files

@@ -196,5 +196,7 @@ def _show(comparison: Comparison, format_name: str, *, all_pairs: bool) -> None:
         for line in filter(None, (summary.text, summary.step)):
             click.echo(terminal(line))
         click.echo()
-        for table in tables(comparison, all_pairs=all_pairs, narrow=console.width < WIDE):
+        for place, table in enumerate(tables(comparison, all_pairs=all_pairs, narrow=console.width < WIDE)):
+            if place:
+                console.print()
             console.print(table.rich())

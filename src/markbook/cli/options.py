@@ -283,10 +283,10 @@ def is_given(name: str) -> bool:
     return source not in (None, click.core.ParameterSource.DEFAULT, click.core.ParameterSource.DEFAULT_MAP)
 
 
-def _one_run(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+def _one_run(_context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
     """Resolve `latest` and a folder with one run while the arguments are read: afterwards there is a newer one."""
-    if value is None:
-        return None
+    if value is None or (parameter.name == "resume" and value == "latest"):
+        return value  # the latest run to resume lies where `--output` says, which may come later
     from markbook.store.reader import existing_run
 
     return str(existing_run(value))
@@ -471,6 +471,11 @@ def fill_from_run(options: dict[str, object], command: str) -> None:
     if run is None:
         return
     from markbook.store import open_manifest
+    from markbook.store.reader import existing_run
+
+    if run == "latest":
+        folder = str(options["output"]) if is_given("output") else ""
+        run = options["resume"] = str(existing_run(Path(folder, "latest")))
 
     # Said by itself: a mistyped path is another mistake than a folder that holds no run.
     if not Path(str(run)).is_dir():

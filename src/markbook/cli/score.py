@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from markbook.cli.options import completing, fail_under_option, metric_names, options_of, say
-from markbook.errors import DataError, StrictDataError, UsageError, suggest
+from markbook.errors import DataError, StrictDataError, UsageError, misspelt, suggest
 from markbook.judge.judge_options import JudgeOptions
 from markbook.option import parameter_name
+from markbook.text import cut
 from markbook.text.format import NOTHING, format_interval, format_level, format_number
 from markbook.types import Measurement, Metric, Summary
 
@@ -243,7 +244,8 @@ def _read(
             if lacking:
                 reason = f"no key {lacking[0]!r}"
             elif "candidate" not in record:
-                reason = "no key 'candidate'"
+                meant = next((key for key in record if misspelt(key, ["candidate"])), "")
+                reason = "no key 'candidate'" + (f" (is {cut(meant, 40)!r} meant?)" if meant else "")
             elif "reference" in record and "references" in record:
                 reason = "both 'reference' and 'references'"
             elif needs_reference and not record.keys() & {"reference", "references"}:

@@ -79,7 +79,12 @@ class JudgeOptions:
     """What a command or a caller may say about its judges."""
 
     base_url: str = _judge_option(
-        "", "--base-url", help="URL of the judge's server, if not its provider's own.", danger=would_send_key
+        "",
+        "--base-url",
+        "--judge-url",
+        parameter="base_url",
+        help="URL of the judge's server, if not its provider's own.",
+        danger=would_send_key,
     )
     cassette: Path | None = _judge_option(
         None,
@@ -104,6 +109,7 @@ class JudgeOptions:
     retries: int | None = _judge_option(
         None,
         "--max-retries",
+        "--judge-retries",
         parameter="max_retries",
         values=CountRange(0, 20),
         help=f"HTTP retries per judgement (default {JUDGE_PATIENCE.retries}).",
@@ -132,7 +138,12 @@ class JudgeOptions:
         help="Concurrent judgements.",
     )
     max_cost: float | None = _judge_option(
-        None, "--max-cost", values=NumberRange(0), help="Maximum cost of the judge in US dollars."
+        None,
+        "--max-cost",
+        "--judge-max-cost",
+        parameter="max_cost",
+        values=NumberRange(0),
+        help="Maximum cost of the judge in US dollars.",
     )
     """US dollars for the whole run."""
     price: str = _judge_option(

@@ -85,7 +85,7 @@ def tables(comparison: Comparison, *, all_pairs: bool = False, narrow: bool = Fa
             cells = (scale.with_spread(means[name].value, means[name].low, means[name].high) for name in names)
             topics.append((topic, str(n), *cells))
         headers, level = ("Topic", "Samples", *names), format_level(usual=1 - comparison.alpha)
-        note = f"{level} CI in brackets."
+        note = f"{level} CI in brackets." if any("[" in cell for row in topics for cell in row[2:]) else ""
         tables.append(Table("By topic", headers, tuple(topics), frozenset(range(1, len(names) + 2)), note))
     return tables
 
