@@ -203,9 +203,15 @@ def environment() -> Environment:
     environment.globals["keys_script"] = trust(keys_script())
     environment.globals["nothing"] = NOTHING
     environment.filters["code"] = lambda text: trust(highlight(text))
-    environment.filters["whole"] = whole_names
+    environment.filters["whole"], environment.filters["without"] = whole_names, without_prompt
     environment.filters["number"], environment.filters["interval"] = format_number, format_interval
     return environment
+
+
+def without_prompt(answer: str, prompt: str) -> str:
+    """Return an answer without the prompt that it may repeat, as completions of code do."""
+    answer, prompt = answer.strip(), prompt.strip()
+    return answer.removeprefix(prompt).strip() or answer
 
 
 def render_template(template: str, **values: Any) -> str:

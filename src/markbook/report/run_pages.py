@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 
 from markbook.errors import MarkbookError
 from markbook.report import charts
-from markbook.report.html import render_template as render, show_picture
+from markbook.report.html import render_template as render, show_picture, without_prompt
 from markbook.report.item import reason_lines
 from markbook.report.local_server import NotFound, whole
 from markbook.report.run_index import SORTS, TOPIC_MODELS, Index, Query
@@ -264,12 +264,6 @@ def matrix_page(index: Index, number: int, name: str, parameters: Mapping[str, s
             [f"{number}:{square.first.location}" for square, _ in squares if square][:SIDES]
         ),
     )
-
-
-def without_prompt(answer: str, prompt: str) -> str:
-    """Return an answer without the prompt that it may repeat, as completions of code do."""
-    answer, prompt = answer.strip(), prompt.strip()
-    return answer.removeprefix(prompt).strip() or answer
 
 
 def compare_page(sides: list[Side]) -> str:

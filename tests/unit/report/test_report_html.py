@@ -342,3 +342,23 @@ def test_templates_are_compiled_once_where_python_keeps_what_it_compiles(tmp_pat
 
     assert compiled == ["table.html.j2"] * (1 if writes else 2)
     assert len([*tmp_path.rglob("*.j2c")]) == writes
+
+
+def test_models_without_a_card_are_counted(page):
+    cards = re.search(r'<dl class="tiles">(.*?)</dl>', page, re.DOTALL)[1].count("<dt>")
+
+    assert (cards, len(FIVE)) == (4, 5)
+    assert '<p class="note">and 1 more below</p>' in page
+
+
+def test_an_answer_is_shown_without_the_prompt_that_it_repeats(tmp_path):
+    from support.exam_kit import answer, hold, problem
+
+    prompt = 'def f(x):\n    """A prompt of <b>two lines</b>."""\n'
+    answers = [answer("a", prompt + "    return x\n"), answer("b", "def f(x):\n    return x\n")]
+    run = hold(tmp_path, [{**problem(name), "problem": prompt} for name in "ab"], answers)
+
+    text = (run.folder / "report.html").read_text(encoding="utf-8")
+    codes = re.findall(r'<pre class="code"[^>]*Answer of[^>]*>(.*?)</pre>', text, re.DOTALL)
+    assert sorted(re.sub("<[^>]*>", "", code).strip() for code in codes) == ["def f(x):\n    return x", "return x"]
+    assert text.count("After the prompt:") == 1
