@@ -226,6 +226,20 @@ def test_what_an_agent_did_beyond_thirty_is_counted_in_its_tree(tmp_path):
     assert "... 3 more (--json has them)\n" in tree
 
 
+def test_steps_stand_in_the_order_of_their_times(tmp_path):
+    log = dict(RUN, agent_interactions=[{"from": "b", "to": "a", "type": "answer", "timestamp": 9.0}], tool_calls=[
+        {"tool_name": "later", "duration": 1.0, "timestamp": 8.0, "agent_id": "a"},
+        {"tool_name": "sooner", "duration": 1.0, "timestamp": 6.0, "agent_id": "a"},
+    ])  # fmt: skip
+    (tmp_path / "p.json").write_text(json.dumps(log), encoding="utf-8")
+
+    lines = run(tmp_path / "p.json").stdout.partition("Timeline")[2].splitlines()[2:5]
+
+    assert [line.split()[:4] for line in lines] == [
+        ["0.000", "1.000", "a", "sooner"], ["2.000", "1.000", "a", "later"], ["4.000", "–", "b", "->"],
+    ]  # fmt: skip
+
+
 def some_runs(path, count=4):
     """Write a log of runs, each with a tool of its own that failed."""
     calls = [dict(RUN["tool_calls"][0], tool_name=f"tool-{at}", success=False) for at in range(count)]

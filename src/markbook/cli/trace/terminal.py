@@ -13,6 +13,7 @@ from rich.tree import Tree
 
 from markbook.metrics.graph.all_metrics import PRIMARY, AcrossRuns
 from markbook.metrics.graph.paths import Profile
+from markbook.report.item import order_steps
 from markbook.text import terminal
 from markbook.text.format import NOTHING
 from markbook.trace import CostSum, Step, StepKind, Trace, add_known
@@ -221,8 +222,8 @@ def show(total: TraceSum, steps: int) -> None:
     table.add_column("took", justify="right", width=8, no_wrap=True)
     for name, wide in (("agent", 18), ("step", 32), ("detail", max(20, console.width - 76))):
         table.add_column(name, overflow="ellipsis", no_wrap=True, width=wide)
-    steps_listed = run.steps[: max(0, steps)]
-    begin = run.start
+    begin, ordered = order_steps(run)
+    steps_listed = ordered[: max(0, steps)]
     for step in steps_listed:
         at = NOTHING if step.start is None or begin is None else f"{step.start - begin:.3f}"
         took = NOTHING if step.seconds is None else f"{step.seconds:.3f}"
