@@ -10,7 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from types import MappingProxyType
+from typing import Any
 
 from markbook.types import Direction, Item, Measurement, Metric, Missing, MissingKind
 
@@ -86,7 +88,10 @@ def measure_each(
         stats = NO_STATS
         if value is None:
             try:
-                value, stats = score(item)
+                scored: Any = score(item)
+                value, stats = scored if isinstance(scored, tuple) else (scored, NO_STATS)  # a bare number will do
+                if not isinstance(value, Missing | Real):
+                    raise TypeError(f"a metric gives a number, or a number and its stats, not {type(value).__name__}")
             except Exception as error:  # noqa: BLE001 - the measurement border: a crash becomes a record, the run goes on
                 value, stats = missing_error(error), NO_STATS
         measurements.append(measurement(metric, signature, item, value, stats))

@@ -11,7 +11,7 @@ from markbook.cli import cli
 from markbook.engine import Inline
 from markbook.errors import ConfigError, UsageError
 from markbook.metrics import Metric, PairMetric
-from markbook.types import Measurement
+from markbook.types import Attempt, Item, Measurement, Sample
 
 
 class Bare:
@@ -165,3 +165,22 @@ def test_a_function_of_one_pair_is_a_metric():
 def test_a_range_that_is_none_is_refused_at_the_door():
     with pytest.raises(ConfigError, match="'bare' states no range but None"):
         plugins.create_typed("metrics", f"{HERE}Endless")
+
+
+@pytest.mark.parametrize(
+    ("given", "value", "detail"),
+    [
+        (0.5, 0.5, ""),
+        (1, 1.0, ""),
+        ("0.5", None, "TypeError: a metric gives a number, or a number and its stats, not str"),
+        (None, None, "TypeError: a metric gives a number, or a number and its stats, not NoneType"),
+        (("x", {}), None, "TypeError: a metric gives a number, or a number and its stats, not str"),
+    ],
+)
+def test_a_function_may_give_a_bare_number_and_nothing_else_is_one(given, value, detail):
+    metric = PairMetric("odd", "odd|v1", lambda _candidate, _references: given)
+
+    (measured,) = metric.measure([Item(Sample("s", references=("b",)), Attempt("s", "a", "m", 0))])
+
+    assert measured.value == value
+    assert (measured.missing.detail if measured.missing else "") == detail
