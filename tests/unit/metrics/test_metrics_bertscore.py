@@ -3,13 +3,14 @@
 import json
 from dataclasses import replace
 from importlib.util import find_spec
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
 
 import markbook
 from markbook.errors import ConfigError, UsageError
-from markbook.metrics.text import bertscore
+from markbook.metrics.text import bertscore, encoders
 from markbook.metrics.text.encoders import load, read_safetensors
 from markbook.types import Attempt, Item, Sample
 
@@ -386,3 +387,34 @@ def test_a_text_that_the_tokeniser_refuses_costs_no_other_its_score(monkeypatch)
 
     assert [measurement.value is None for measurement in measured] == [False, True, False]
     assert measured[1].missing.detail == "ValueError: not a text"
+
+
+def without_a_device():
+    """Return what torch, transformers and ONNX Runtime are where a device is asked for that is not there."""
+    package = MagicMock()
+    package.get_available_providers.return_value = ["CPUExecutionProvider"]
+    network = package.AutoModel.from_pretrained.return_value
+    network.config.is_encoder_decoder = False
+    network.float().eval().to.side_effect = RuntimeError("Found no NVIDIA driver on your system.\nLong advice.")
+    return package
+
+
+@pytest.mark.parametrize(
+    ("runtime", "reason"),
+    [
+        ("transformers", "torch cannot compute on the device 'cuda:1' here: Found no NVIDIA driver on your system."),
+        ("onnx", "ONNX Runtime cannot compute on the device 'cuda:1' here: pip install onnxruntime-gpu"),
+    ],
+)
+def test_a_device_that_is_not_there_is_unavailable(monkeypatch, runtime, reason):
+    monkeypatch.setattr(encoders, "need", lambda _name, **_: without_a_device())
+
+    rows = markbook.measure("bertscore_f1", ["a"], ["a"], model=MODEL, runtime=runtime, device="cuda:1")
+
+    assert [(row.value, row.missing.kind.value) for row in rows] == [(None, "unavailable")]
+    assert rows[0].missing.detail == reason
+
+
+def test_the_numpy_runtime_has_no_device_but_the_cpu():
+    with pytest.raises(ConfigError, match="the runtime numpy computes on the CPU, not on 'cuda'"):
+        scores(CANDIDATES, REFERENCES, device="cuda")

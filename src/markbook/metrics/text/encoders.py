@@ -306,6 +306,10 @@ def _load(name: str, path: Path, layer: int | None, device: str, runtime: str) -
         weights = path if path.suffix == ".onnx" else folder / "model.onnx"
         encoder: Encoder = _OnnxEncoder(weights, device)
     elif chosen == "numpy":
+        if device != "cpu":
+            raise ConfigError(
+                f"the runtime numpy computes on the CPU, not on {device!r}", hint="runtime=transformers, or device=cpu"
+            )
         weights = folder / "model.safetensors"
         encoder = NumpyEncoder(folder, config, layer_wanted)
     else:
@@ -362,7 +366,12 @@ class _TorchEncoder:
             network = network.get_encoder()
         self._layer = layer
         self._device = device
-        self._network = network.float().eval().to(device)
+        try:
+            self._network = network.float().eval().to(device)
+        # torch raises AssertionError where it was built without CUDA, RuntimeError for no driver and for no such device
+        except (AssertionError, RuntimeError) as error:
+            reason = next(iter(str(error).splitlines()), "")[:200]
+            raise ModelUnavailableError(f"torch cannot compute on the device {device!r} here: {reason}") from error
 
     def encode(self, batch: Sequence[Sequence[int]]) -> list[Array]:
         torch = self._torch
@@ -390,7 +399,12 @@ class _OnnxEncoder:
         onnxruntime = need("onnxruntime", extra="semantic")
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3
-        providers = ["CUDAExecutionProvider"] if device.startswith("cuda") else []
+        providers = ["CUDAExecutionProvider"] if device != "cpu" else []
+        if not {*providers} <= {*onnxruntime.get_available_providers()}:
+            # it would compute on the processor instead and say nothing
+            raise ModelUnavailableError(
+                f"ONNX Runtime cannot compute on the device {device!r} here: pip install onnxruntime-gpu"
+            )
         self._session = onnxruntime.InferenceSession(
             str(file), sess_options=options, providers=[*providers, "CPUExecutionProvider"]
         )
