@@ -10,7 +10,7 @@ from hypothesis import example, given, strategies as st
 from rich.console import Console
 
 from markbook import text
-from markbook.text.table import Table
+from markbook.text.table import Spot, Table, plot
 
 ATTACKS = [
     "\x1b[2J\x1b]0;owned\x07",
@@ -157,3 +157,9 @@ def test_no_cell_of_a_table_is_lost_on_a_narrow_terminal(width):
     cells = [line.split() for line in lines]
     assert max(map(len, lines)) <= width
     assert all(sum(f"{at}{column}7" in line for line in cells) == 1 for at in range(5) for column in range(5))
+
+
+def test_a_dot_stands_where_its_value_lies_between_the_ends():
+    rows = plot("Score", [Spot("a", 3.0), Spot("b", 6.0, 4.0, 9.0), Spot("c", None)], (2.0, 6.0), width=9).rows
+
+    assert [row[2] for row in rows] == ["  o", "    |---o", ""]
