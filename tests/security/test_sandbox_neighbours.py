@@ -228,14 +228,18 @@ def all_about(path):
 @pytest.mark.parametrize("level", LEVELS)
 def test_no_device_tells_the_next_attempt_anything(level):
     code = "import os\ndef f():\n    try: os.utime('/dev/null')\n    except OSError: pass\n    return 1"
-    before = Path("/dev/null").stat()
+    changes = []
     with sandbox(level) as box:
-        found = run(box, code)
-        written = run(box, "def f():\n    with open('/dev/null', 'w') as file: file.write('x')\n    return 1")
+        while not changes or (changes[-1] and len(changes) < 3):  # whatever else runs on the machine may touch it too
+            before = Path("/dev/null").stat()
+            found = run(box, code)
+            written = run(box, "def f():\n    with open('/dev/null', 'w') as file: file.write('x')\n    return 1")
+            after = Path("/dev/null").stat()
+            assert (found.passed, written.passed) == (1, 1)
+            changes.append((before.st_mtime_ns, before.st_atime_ns) != (after.st_mtime_ns, after.st_atime_ns))
+            code += "\n"
 
-    after = Path("/dev/null").stat()
-    assert (found.passed, written.passed) == (1, 1)
-    assert (before.st_mtime_ns, before.st_atime_ns) == (after.st_mtime_ns, after.st_atime_ns)
+    assert changes[-1] is False
 
 
 SENDS = """

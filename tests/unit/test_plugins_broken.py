@@ -39,10 +39,10 @@ def words():
 
 def unpaired():
     from markbook.metrics import PairMetric
-    return PairMetric("unpaired", "unpaired|v1", only_a_number, needs_reference=False)
+    return PairMetric("unpaired", "unpaired|v1", only_a_word, needs_reference=False)
 
-def only_a_number(candidate, references):
-    return 0.5
+def only_a_word(candidate, references):
+    return "good"
 
 def folder():
     return Path(__file__).parent / "more"
@@ -235,4 +235,4 @@ def test_a_metric_that_fails_says_why(markbook, tmp_path):
     done = markbook("score", "unpaired", "r.jsonl")
 
     assert "2 failed" in done.stdout
-    assert "unpaired failed on 2 of 2 rows; the first: TypeError: cannot unpack" in done.stderr
+    assert "unpaired failed on 2 of 2 rows; the first: TypeError: a metric gives a number" in done.stderr

@@ -389,7 +389,7 @@ def test_a_busy_server_is_left_alone_for_as_long_as_it_asks(servers):
             async with Rewarder(
                 url=[f"http://127.0.0.1:{busy.server_port}", servers[0].address], seconds=60
             ) as rewarder:
-                return [await rewarder.mark([item(f"{RIGHT}# {at}\n")]) for at in range(6)]
+                return [await rewarder.mark([item(f"{RIGHT}# busy {at}\n")]) for at in range(6)]
 
         rewards = asyncio.run(main())
         busy.shutdown()

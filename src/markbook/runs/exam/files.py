@@ -197,12 +197,12 @@ def harness_files(view: ExamView, started: object) -> Mapping[str, Content]:
         if score.interval is not None:
             metrics[f"exam_score_interval,{PIPELINE}"] = [score.interval.low, score.interval.high]
         names = ["exam_score"]
-        for name, estimate in tally.passes():
-            names.append(name)
-            metrics[f"{name},{PIPELINE}"] = estimate.value
-            metrics[f"{name}_stderr,{PIPELINE}"] = "N/A" if estimate.se is None else estimate.se
+        for metric, estimate in tally.passes():
+            names.append(metric)
+            metrics[f"{metric},{PIPELINE}"] = estimate.value
+            metrics[f"{metric}_stderr,{PIPELINE}"] = "N/A" if estimate.se is None else estimate.se
             if estimate.low is not None and estimate.high is not None:
-                metrics[f"{name}_interval,{PIPELINE}"] = [estimate.low, estimate.high]
+                metrics[f"{metric}_interval,{PIPELINE}"] = [estimate.low, estimate.high]
         # The harness has no word for it, and readers must see how many problems a mean is over.
         metrics["n_scored"] = dict.fromkeys(names, tally.n_answered)
         repeats = max(tally.attempts, default=0)
