@@ -260,6 +260,8 @@ class Isolation(StrEnum):
 
 DAY = 86_400.0
 """Seconds: more no system can wait for twenty times over, which is what a loaded one may take."""
+TIME_LIMIT = 60.0
+"""CPU seconds of an attempt where neither the user nor the problem says: the default of every `--timeout` and `timeout`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,7 +272,7 @@ class Limits:
         UsageError: the seconds are not above 0 and at most a day.
     """
 
-    seconds: float = 60.0
+    seconds: float = TIME_LIMIT
     """CPU time; it alone decides a TimeoutError."""
     wall_seconds: float | None = None
     """Backstop for sleepers; None means a multiple of `seconds` chosen by the sandbox."""

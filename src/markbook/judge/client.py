@@ -497,7 +497,7 @@ class _Asked:
         if fault.unsupported and self._ways.move_from(self._mode):
             return True
         if fault.unsupported and self._ways.mode != self._mode:
-            fault.again, fault.wait = True, 0.0  # somebody else has found the way meanwhile
+            fault.is_retryable, fault.wait = True, 0.0  # somebody else has found the way meanwhile
         return False
 
 

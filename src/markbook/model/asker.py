@@ -206,7 +206,7 @@ class Asker:
                 await self.pace.turn()
                 # The server may have been given up while this question waited for its turn.
                 if (stop := self.breaker.missing) is not None:
-                    raise RequestFault(stop.detail, kind=stop.kind, again=False)
+                    raise RequestFault(stop.detail, kind=stop.kind, is_retryable=False)
                 cost = None  # until the bill is there
                 try:
                     response = await self._send(question, ended, Trip(most))
@@ -256,7 +256,7 @@ class Asker:
             return False
         if fault.wait is not None:
             self.pace.close_for(fault.wait)
-        if not fault.again or counted > self.patience.retries:
+        if not fault.is_retryable or counted > self.patience.retries:
             return False
         if not fault.is_reply:
             await asyncio.sleep(backoff(counted - 1) if fault.wait is None else fault.wait)

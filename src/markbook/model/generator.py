@@ -108,7 +108,7 @@ def read_likelihood(choice: Mapping[str, object], context: str, continuation: st
     logprobs = choice.get("logprobs")
     if not isinstance(logprobs, dict) or not isinstance(logprobs.get("token_logprobs"), list):
         detail = "the server gives no log-probabilities of the prompt (`echo` with `logprobs`)"
-        raise RequestFault(detail, again=False, unsupported=True, fatal=True)
+        raise RequestFault(detail, is_retryable=False, unsupported=True, fatal=True)
     numbers, tops = logprobs["token_logprobs"], logprobs.get("top_logprobs") or []
     offsets, tokens = logprobs.get("text_offset"), logprobs.get("tokens")
     if isinstance(offsets, list) and len(offsets) == len(numbers) and all(isinstance(at, int) for at in offsets):

@@ -21,9 +21,9 @@ from markbook.plugins import need
 from markbook.text import redact
 from markbook.types import MissingKind
 
-# What an exception of a model client means for the next step.
+# What an error of a model server means for the next step: whether it is retried (`classify_fault`), and after what wait.
 
-_AGAIN = frozenset({408, 409, 425, 429})
+_RETRIED = frozenset({408, 409, 425, 429})
 _FATAL = frozenset({401, 402, 403, 404})
 _UNSUPPORTED = frozenset({400, 415, 422})
 """What servers say to a way of asking that they do not know."""
@@ -45,7 +45,7 @@ class RequestFault(Exception):
         detail: str,
         *,
         kind: MissingKind = MissingKind.UNAVAILABLE,
-        again: bool = True,
+        is_retryable: bool = True,
         wait: float | None = None,
         fatal: bool = False,
         unsupported: bool = False,
@@ -55,7 +55,7 @@ class RequestFault(Exception):
         super().__init__(detail)
         self.detail = detail
         self.kind = kind
-        self.again = again
+        self.is_retryable = is_retryable
         """Whether the same question may be asked once more."""
         self.wait = wait
         """How many seconds the server asked us to wait."""
@@ -101,7 +101,7 @@ def classify_fault(error: Exception) -> RequestFault:
         cause = cause.__cause__ or cause.__context__
     stopped = next((exception for exception in chain if isinstance(exception, NotFollowed)), None)
     if stopped is not None:
-        return RequestFault(str(stopped), again=False, fatal=True)
+        return RequestFault(str(stopped), is_retryable=False, fatal=True)
     if isinstance(error, Unreached | Garbled):
         return RequestFault(redact(str(error))[:_MAX_DETAIL], is_free=isinstance(error, Unreached))
     detail = redact(f"{type(error).__name__}: {error}")[:_MAX_DETAIL]
@@ -119,17 +119,17 @@ def classify_fault(error: Exception) -> RequestFault:
         wait = parse_retry_after(headers.get("retry-after"), datetime.now(UTC))
         text = json.dumps(body, default=str).casefold()
         if any(words in text for words in _PAY_FIRST):
-            return RequestFault(detail, again=False, fatal=True)
-        if status in _AGAIN or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            return RequestFault(detail, is_retryable=False, fatal=True)
+        if status in _RETRIED or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             return RequestFault(detail, wait=wait)
         if status == HTTPStatus.NOT_FOUND and any(word in text for word in _ASKED_FOR):
-            return RequestFault(detail, again=False, unsupported=True)
+            return RequestFault(detail, is_retryable=False, unsupported=True)
         is_redirect = HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST
         return RequestFault(
-            detail, again=False, fatal=status in _FATAL or is_redirect, unsupported=status in _UNSUPPORTED
+            detail, is_retryable=False, fatal=status in _FATAL or is_redirect, unsupported=status in _UNSUPPORTED
         )
     if _is_theirs(error, "UserError"):
-        return RequestFault(detail, again=False, fatal=True)
+        return RequestFault(detail, is_retryable=False, fatal=True)
     if (reason := _unreadable(chain)) is not None:
         return RequestFault(redact(f"the server's reply cannot be read: {reason}")[:_MAX_DETAIL], is_free=False)
     return RequestFault(detail, is_free=any(type(exception).__name__ in _NEVER_SENT for exception in chain))

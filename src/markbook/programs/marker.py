@@ -26,7 +26,7 @@ from markbook.programs.executions import (
     write_test_program,
 )
 from markbook.programs.streams import StreamMarker
-from markbook.programs.verdict_cache import Recall
+from markbook.programs.verdict_cache import VerdictCache
 from markbook.sandbox import Job, Sandbox
 from markbook.sandbox.job import LOST, all_failed
 from markbook.sandbox.program import Executed, Phase, ProgramRun, ProgramSandbox
@@ -181,7 +181,7 @@ class ProgramMarker:
         )
         self._explain = explain
         self._proves = proves
-        self._recall = Recall(dedupe=dedupe, verdicts=keep.verdicts, proves=proves, explain=explain)
+        self._cache = VerdictCache(dedupe=dedupe, verdicts=keep.verdicts, proves=proves, explain=explain)
         self._under: dict[str, _Under] = {}
         self._number = 0
         self._is_tried = False
@@ -203,12 +203,12 @@ class ProgramMarker:
     @property
     def duplicates(self) -> int:
         """How many jobs shared the outcome of an equal one."""
-        return self._recall.duplicates
+        return self._cache.duplicates
 
     @property
     def reused(self) -> int:
         """How many jobs got the outcome of an earlier run."""
-        return self._recall.reused
+        return self._cache.reused
 
     def start(self) -> None:
         """Start the workers, and see that a right program of each language passes there and a wrong one does not.
@@ -246,7 +246,7 @@ class ProgramMarker:
 
     def close(self) -> None:
         """End the workers and everything in them."""
-        self._recall.close()
+        self._cache.close()
         self._streams.close()
         self._box.close()
         self._prebuilt.close()
@@ -255,7 +255,7 @@ class ProgramMarker:
     def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Outcome]]:
         """Mark every job; yield each with its outcome as it is done, programs that read and write last."""
         self.start()
-        yield from self._recall.run(jobs, self._each, lambda: self.level)
+        yield from self._cache.run(jobs, self._each, lambda: self.level)
 
     def _each(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Outcome]]:
         streams: list[Job] = []

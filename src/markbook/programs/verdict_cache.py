@@ -23,8 +23,8 @@ _OURS = ("languages", "programs", "sandbox", "testcode")
 Run = Callable[[Iterable[Job]], Iterator[tuple[Job, Outcome]]]
 
 
-class Recall:
-    """Gives a job the outcome that an equal one had."""
+class VerdictCache:
+    """Gives a job the outcome that an equal one had; `_key` holds all that makes two equal."""
 
     def __init__(self, *, dedupe: bool, verdicts: Path | None, proves: bool, explain: bool = False) -> None:
         """Set up.

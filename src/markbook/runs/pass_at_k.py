@@ -22,6 +22,7 @@ from markbook.stats import passes
 from markbook.testcode.programs import UNPARSABLE, compile_tree, complete_program, fault, parse_python
 from markbook.types import (
     PYTHON,
+    TIME_LIMIT,
     Attempt,
     Direction,
     Item,
@@ -88,7 +89,7 @@ Run = Callable[[Sequence[Item]], Sequence[Outcome]]
 class ProgramSettings:
     """What programs may use, and what stands between them and the machine."""
 
-    seconds: float = 60.0
+    seconds: float = TIME_LIMIT
     isolation: Literal["auto", "strict", "weak"] = "auto"
     workers: int | None = None
     language: str = ""
@@ -98,7 +99,7 @@ class ProgramSettings:
 def pass_at_k(
     *,
     k: int | Sequence[int] = 1,
-    timeout: float = 60.0,
+    timeout: float = TIME_LIMIT,
     isolation: Literal["auto", "strict", "weak"] = "auto",
     workers: int | None = None,
     language: str = "",
@@ -129,7 +130,7 @@ def pass_at_k(
 def pass_hat_k(
     *,
     k: int | Sequence[int] = 1,
-    timeout: float = 60.0,
+    timeout: float = TIME_LIMIT,
     isolation: Literal["auto", "strict", "weak"] = "auto",
     workers: int | None = None,
     language: str = "",

@@ -27,7 +27,7 @@ from markbook.runs.exam.grading import ErrorPolicy
 from markbook.serve import requests
 from markbook.serve.records import Order, UnmarkableError
 from markbook.testcode import programs
-from markbook.types import PYTHON, Limits, Missing, MissingKind, ProblemType, Sample, Test
+from markbook.types import PYTHON, TIME_LIMIT, Limits, Missing, MissingKind, ProblemType, Sample, Test
 
 # Which languages can be marked and run: what callers write, and the toolchain of this machine that it means.
 
@@ -255,7 +255,7 @@ _KINDS = (ProblemType.FUNCTION, ProblemType.CLASS, ProblemType.TEXT)
 class Defaults:
     """What holds where an item does not say."""
 
-    timeout: float = 60.0
+    timeout: float = TIME_LIMIT
     """CPU seconds, as in an exam."""
     most_timeout: float = 600.0
     memory_mb: int = 2048

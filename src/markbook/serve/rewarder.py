@@ -23,7 +23,7 @@ from markbook.serve.items import BenchmarkShelf, Defaults, read_item, without_nu
 from markbook.serve.pool import Pool, PoolSettings
 from markbook.serve.records import Busy, Order, Reward, make_reward
 from markbook.serve.work_queue import Ticket
-from markbook.types import Missing, MissingKind
+from markbook.types import TIME_LIMIT, Missing, MissingKind
 
 # Rewards from a server: its address, its token, and what is tried again.
 
@@ -235,7 +235,7 @@ class Rewarder:
         token: str = "",
         benchmark: str | os.PathLike[str] = "",
         seconds: float = 600.0,
-        timeout: float = 60.0,
+        timeout: float = TIME_LIMIT,
         error_policy: ErrorPolicy | None = None,
         **options: Any,
     ) -> None:

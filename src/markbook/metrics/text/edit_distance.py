@@ -1,4 +1,4 @@
-"""How many single-character edits turn the candidate into the reference."""
+"""Texts compared as they stand: edit distance, exact match, and the Jaccard index of their words."""
 
 from __future__ import annotations
 

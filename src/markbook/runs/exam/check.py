@@ -21,7 +21,7 @@ from markbook.programs.sandboxes import BoxSettings, open_sandboxes
 from markbook.runs.exam.grading import mark
 from markbook.runs.exam.plan import available, list_languages
 from markbook.sandbox import Job
-from markbook.types import Limits, Outcome, ProblemType, Sample, Verdict, join_words
+from markbook.types import TIME_LIMIT, Limits, Outcome, ProblemType, Sample, Verdict, join_words
 
 # Whether the authors' submissions of a problem package get the verdict that their folder promises.
 
@@ -228,7 +228,7 @@ def check_benchmark(
     path: Path,
     *,
     format_name: str = "auto",
-    timeout: float = 60.0,
+    timeout: float = TIME_LIMIT,
     workers: int | None = None,
     isolation: Literal["auto", "strict", "weak"] = "auto",
     python: Path | None = None,

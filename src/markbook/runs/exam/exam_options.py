@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from markbook.option import MACHINE, PATH, CountRange, NumberRange, choice, input_option, option, rule_option, would
 from markbook.runs.options import StoppingOptions, StoppingSettings, strict_option, workers_option
-from markbook.types import DAY, Limits
+from markbook.types import DAY, TIME_LIMIT, Limits
 
 if TYPE_CHECKING:
     from markbook.programs.sandboxes import BoxSettings
@@ -66,7 +66,7 @@ class ExamOptions(StoppingOptions):
     )
     """Leave out the problems in languages whose toolchains are not here, as missing, instead of refusing the exam."""
     timeout: float = rule_option(
-        60.0, "--timeout", values=NumberRange(0.1, DAY), help="CPU time limit of a solution, in seconds."
+        TIME_LIMIT, "--timeout", values=NumberRange(0.1, DAY), help="CPU time limit of a solution, in seconds."
     )
     adaptive: bool | None = rule_option(
         None,

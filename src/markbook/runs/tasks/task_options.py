@@ -26,7 +26,7 @@ from markbook.option import (
     would_write,
 )
 from markbook.runs.options import StoppingOptions, StoppingSettings, strict_option, workers_option
-from markbook.types import DAY
+from markbook.types import DAY, TIME_LIMIT
 
 JUDGING = "judging"
 """Where run.json keeps how judges are asked; what of it can change a value is in the metrics' signatures."""
@@ -194,7 +194,7 @@ class TaskOptions(StoppingOptions):
     )
     """Whether a data set of the Hugging Face hub that a task names may be fetched; its rows are known by their digest."""
     timeout: float = option(
-        60.0,
+        TIME_LIMIT,
         "--timeout",
         values=NumberRange(0.1, DAY),
         help="CPU seconds for the tests of one completion.",
