@@ -432,3 +432,12 @@ def test_places_of_one_run_and_ids_of_another_are_paired_by_what_was_asked(tmp_p
     (pair,) = json.loads(out)["pairs"]
     assert (pair["n"], pair["difference"]) == (12, 0.0)
     assert pair["interval"]["low"] > -0.3
+
+
+def test_noise_of_runs_with_different_metrics_is_refused_in_words(folder):
+    runs = [run(folder, name, WORDS[:3], [], metric=name) for name in ("exact_match", "rougeL")]
+
+    code, _, err = command("noise", *runs)
+
+    assert code == 2
+    assert "the runs are marked by different metrics: exact_match, rougeL (name the metric of each with --metric" in err

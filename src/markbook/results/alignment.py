@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypedDict
 
+from markbook.errors import DataError
 from markbook.results.sheet import Cell, Sheet
 from markbook.types import digest_text
 
@@ -133,6 +134,10 @@ def places_and_ids(sheets: Sequence[Sheet]) -> bool:
     return len({sheet.by_place for sheet in sheets if not sheet.loose and any(sheet.digests.values())}) > 1
 
 
+NAME_METRICS = "name the metric of each with --metric, once for each name: --metric acc --metric match"
+"""What to do about runs with different metrics."""
+
+
 def merge_sheets(sheets: Sequence[tuple[str, Sheet]], notes: Sequence[str] = ()) -> Sheet:
     """Return one sheet of several runs' sheets by the same metric.
 
@@ -145,11 +150,14 @@ def merge_sheets(sheets: Sequence[tuple[str, Sheet]], notes: Sequence[str] = ())
         notes: what else a reader has to know.
 
     Raises:
-        ValueError: the metrics or directions differ.
+        DataError: the metrics or directions differ.
     """
     kinds = {(sheet.metric, sheet.direction) for _, sheet in sheets}
     if len(kinds) > 1:
-        raise ValueError("the runs are marked by different metrics: " + ", ".join(sorted(kind[0] for kind in kinds)))
+        raise DataError(
+            "the runs are marked by different metrics: " + ", ".join(sorted(kind[0] for kind in kinds)),
+            hint=NAME_METRICS,
+        )
     first = sheets[0][1]
     notes = (*notes, *dict.fromkeys(f"{run}: {note}" for run, sheet in sheets for note in sheet.notes))
     if len(sheets) == 1:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from markbook.errors import DataError, UsageError, suggest
 from markbook.measurements import SIGNIFICANCE
-from markbook.results.alignment import is_mixed, merge_sheets, places_and_ids
+from markbook.results.alignment import NAME_METRICS, is_mixed, merge_sheets, places_and_ids
 from markbook.results.comparison import Comparison, compare_sheet
 from markbook.results.gates import check_worse
 from markbook.results.kind import Results, find_kind, open_results
@@ -160,7 +160,6 @@ def read_sheets(
             more = f" and {len(other_inputs) - 3} more" if len(other_inputs) > 3 else ""
             named = ", ".join(other_inputs[:3]) + more
             notes.append(f"The runs read different inputs ({named}): only samples with equal content are paired.")
-        # Raises a ValueError where the metrics differ; the handler below says what the user can do about it.
         merged = merge_sheets(sheets, notes)
         if not any(sheet.is_of_rows for _, sheet in sheets):
             return merged
@@ -168,9 +167,7 @@ def read_sheets(
         metric = f"mean of the rows' {merged.metric}"
         return replace(merged, metric=metric, is_of_rows=True, notes=(*merged.notes, note))
     except ValueError as error:
-        raise DataError(
-            str(error), hint="name the metric of each with --metric, once for each name: --metric acc --metric match"
-        ) from error
+        raise DataError(str(error), hint=NAME_METRICS) from error
 
 
 def read_titled_sheets(runs: Sequence[Run], metric: str | Sequence[str] | None) -> list[tuple[str, Sheet]]:

@@ -221,7 +221,7 @@ def test_two_runs_of_one_model_are_kept_apart():
     both = merge_sheets([("run1", one), ("run2", two)])
 
     assert both.models == ["a (run1)", "b", "a (run2)"]
-    with pytest.raises(ValueError, match="different metrics"):
+    with pytest.raises(DataError, match="different metrics"):
         merge_sheets([("run1", one), ("run2", Sheet("bleu", {"a": {"x": Cell(1.0)}}))])
 
 
