@@ -48,11 +48,11 @@ _COMMANDS = {
     "task": "markbook run {0}/task.yaml --predictions {0}/answers.jsonl",
     "review": "markbook review --papers {0}/papers --reviews {0}/reviews.jsonl --similarity cosine,jaccard --policy renormalise",
 }
-"""What each starter is marked with as it is."""
+"""The command that evaluates each template as it is."""
 _NEXT = {
-    "exam": "benchmark.jsonl holds the problems (docs/benchmarks.md has every key), answers.jsonl what two models made of them.",
-    "task": "task.yaml says what is asked and how answers are marked (docs/tasks.md); with --model PROVIDER:NAME a model is asked.",
-    "review": "papers/ is a PeerRead folder, reviews.jsonl what two systems wrote of them (docs/reviews.md).",
+    "exam": "benchmark.jsonl has the problems (docs/benchmarks.md lists every key), answers.jsonl the solutions of two models.",
+    "task": "task.yaml defines prompts and metrics (docs/tasks.md), answers.jsonl has completions; --model PROVIDER:NAME queries a model.",
+    "review": "papers/ is a PeerRead folder, reviews.jsonl has the reviews of two systems (docs/reviews.md).",
 }
 
 
@@ -90,5 +90,5 @@ def command(what: str, folder: Path | None) -> int:
         raise OutputError(f"{target} cannot be written: {why}") from None
     for path in sorted(path for path in target.rglob("*") if path.is_file()):
         click.echo(path)
-    click.echo(f"\n{_NEXT[what]}\n\nMark it as it is:\n  {_COMMANDS[what].format(shlex.quote(str(target)))}")
+    click.echo(f"\n{_NEXT[what]}\n\nRun it as it is:\n  {_COMMANDS[what].format(shlex.quote(str(target)))}")
     return 0

@@ -70,7 +70,7 @@ def correct_command(*, as_json: bool, systems: tuple[str, str] | None, **options
     """Correct a judge's mean by human labels of some items, with a valid interval.
 
     A label may state the `probability` with which its item was drawn; several labels of an item are averaged. Exit code 3
-    where the labels cannot support an interval; the reason is said.
+    if the labels cannot support an interval, with the reason.
     """
     from markbook.judge.correction import CorrectionRequest, correct
 

@@ -107,7 +107,7 @@ def _ranking(comparison: Comparison) -> Table:
     intervals = (standing.summary.interval for standing in comparison.standings)
     methods = methods_note(interval.method for interval in intervals if interval)
     warning = summarise_warnings((standing.model, standing.summary.note) for standing in comparison.standings)
-    note = sentences(("Models that share a letter are not distinguishable.", methods, warning, *comparison.notes))
+    note = sentences(("Models that share a letter do not differ significantly.", methods, warning, *comparison.notes))
     better = "" if comparison.direction == "higher" else ", lower is better"
     return Table(
         title=f"Ranking by {comparison.metric}{better}",

@@ -293,7 +293,7 @@ def _scores(tallies: Sequence[Tally], comparison: Comparison | None) -> Section:
         )  # fmt: skip
         rows.append((*row, groups[tally.model]) if groups else row)
         marks.append({"name": tally.model, **_bar(total.value, *_ends(total))})
-    note = "Models that share a group letter are not distinguishable." if groups else ""
+    note = "Models that share a letter do not differ significantly." if groups else ""
     headers = (
         "Model", "Score", f"{level} CI", "Attempted score", "Answered", "Error rate", "Separated verdicts", "Unchecked",
         *(["Group"] if groups else []),
