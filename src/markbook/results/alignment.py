@@ -134,10 +134,6 @@ def places_and_ids(sheets: Sequence[Sheet]) -> bool:
     return len({sheet.by_place for sheet in sheets if not sheet.loose and any(sheet.digests.values())}) > 1
 
 
-NAME_METRICS = "name the metric of each with --metric, once for each name: --metric acc --metric match"
-"""What to do about runs with different metrics."""
-
-
 def merge_sheets(sheets: Sequence[tuple[str, Sheet]], notes: Sequence[str] = ()) -> Sheet:
     """Return one sheet of several runs' sheets by the same metric.
 
@@ -156,7 +152,7 @@ def merge_sheets(sheets: Sequence[tuple[str, Sheet]], notes: Sequence[str] = ())
     if len(kinds) > 1:
         raise DataError(
             "the runs are marked by different metrics: " + ", ".join(sorted(kind[0] for kind in kinds)),
-            hint=NAME_METRICS,
+            hint="name the metric of each with --metric, once for each name: --metric acc --metric match",
         )
     first = sheets[0][1]
     notes = (*notes, *dict.fromkeys(f"{run}: {note}" for run, sheet in sheets for note in sheet.notes))

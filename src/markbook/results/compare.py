@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from markbook.errors import DataError, UsageError, suggest
 from markbook.measurements import SIGNIFICANCE
-from markbook.results.alignment import NAME_METRICS, is_mixed, merge_sheets, places_and_ids
+from markbook.results.alignment import is_mixed, merge_sheets, places_and_ids
 from markbook.results.comparison import Comparison, compare_sheet
 from markbook.results.gates import check_worse
 from markbook.results.kind import Results, find_kind, open_results
@@ -135,39 +135,35 @@ def read_sheets(
     runs_opened = open_runs(runs)
     if not runs_opened:
         raise DataError("there is no run to compare", hint="name two run folders or more")
-    try:
-        sheets = read_titled_sheets(runs_opened, metric)
-        notes = [f"{words}." for words in [differences(sheets)] if words]
-        if not allow_different_measures:
-            check_signatures(sheets)
-        # the inputs, answers excepted, that are not the same in all runs, by the names in run.json
-        inputs_by_run: list[dict[str, str]] = []
-        for run in (run for run in runs_opened if run.command != FOREIGN):
-            is_answer = find_kind(run).is_answer
-            own_inputs = run.manifest.get("inputs", {}).items()
-            inputs_by_run.append({name: digest for name, digest in own_inputs if not is_answer(name)})
-        names = dict.fromkeys(name for inputs in inputs_by_run for name in inputs)
-        other_inputs = [name for name in names if len({inputs.get(name) for inputs in inputs_by_run}) > 1]
-        if not other_inputs:
-            # One benchmark for all: its ids say which problem is which, however it was read.
-            ours = [sheet for _, sheet in sheets if not sheet.loose]
-            own = is_mixed(ours) or places_and_ids(ours)
-            sheets = [
-                (name, sheet if sheet.by_place or sheet.loose or own else replace(sheet, digests={}))
-                for name, sheet in sheets
-            ]
-        else:
-            more = f" and {len(other_inputs) - 3} more" if len(other_inputs) > 3 else ""
-            named = ", ".join(other_inputs[:3]) + more
-            notes.append(f"The runs read different inputs ({named}): only samples with equal content are paired.")
-        merged = merge_sheets(sheets, notes)
-        if not any(sheet.is_of_rows for _, sheet in sheets):
-            return merged
-        note = f"{merged.metric} is a number of all rows together; what is compared is the mean of the rows' own, another number."
-        metric = f"mean of the rows' {merged.metric}"
-        return replace(merged, metric=metric, is_of_rows=True, notes=(*merged.notes, note))
-    except ValueError as error:
-        raise DataError(str(error), hint=NAME_METRICS) from error
+    sheets = read_titled_sheets(runs_opened, metric)
+    notes = [f"{words}." for words in [differences(sheets)] if words]
+    if not allow_different_measures:
+        check_signatures(sheets)
+    # the inputs, answers excepted, that are not the same in all runs, by the names in run.json
+    inputs_by_run: list[dict[str, str]] = []
+    for run in (run for run in runs_opened if run.command != FOREIGN):
+        is_answer = find_kind(run).is_answer
+        own_inputs = run.manifest.get("inputs", {}).items()
+        inputs_by_run.append({name: digest for name, digest in own_inputs if not is_answer(name)})
+    names = dict.fromkeys(name for inputs in inputs_by_run for name in inputs)
+    other_inputs = [name for name in names if len({inputs.get(name) for inputs in inputs_by_run}) > 1]
+    if not other_inputs:
+        # One benchmark for all: its ids say which problem is which, however it was read.
+        ours = [sheet for _, sheet in sheets if not sheet.loose]
+        own = is_mixed(ours) or places_and_ids(ours)
+        sheets = [
+            (name, sheet if sheet.by_place or sheet.loose or own else replace(sheet, digests={}))
+            for name, sheet in sheets
+        ]
+    else:
+        named = ", ".join(other_inputs[:3]) + (f" and {len(other_inputs) - 3} more" if len(other_inputs) > 3 else "")
+        notes.append(f"The runs read different inputs ({named}): only samples with equal content are paired.")
+    merged = merge_sheets(sheets, notes)
+    if not any(sheet.is_of_rows for _, sheet in sheets):
+        return merged
+    note = f"{merged.metric} is a number of all rows together; what is compared is the mean of the rows' own, another number."
+    metric = f"mean of the rows' {merged.metric}"
+    return replace(merged, metric=metric, is_of_rows=True, notes=(*merged.notes, note))
 
 
 def read_titled_sheets(runs: Sequence[Run], metric: str | Sequence[str] | None) -> list[tuple[str, Sheet]]:
