@@ -180,9 +180,9 @@ KNOWN = {
     "humanevalplus": KnownData("evalplus/humanevalplus", "", "test", "HumanEval with many more tests", _EXAM),
     "mbpp": KnownData("google-research-datasets/mbpp", "full", "test", "500 short Python problems", _EXAM),
     "mbpp-sanitized": KnownData(
-        "google-research-datasets/mbpp", "sanitized", "test", "257 that were mended by hand", _EXAM
+        "google-research-datasets/mbpp", "sanitized", "test", "257 of them, corrected by hand", _EXAM
     ),
-    "gsm8k": KnownData("openai/gsm8k", "main", "test", "1,319 sums in words", _TASK),
+    "gsm8k": KnownData("openai/gsm8k", "main", "test", "1,319 grade-school math problems", _TASK),
     "mmlu": KnownData("cais/mmlu", "all", "test", "multiple choice in 57 subjects", _TASK),
 }
 """What `markbook get` knows by a short name; any other is given as OWNER/NAME."""
