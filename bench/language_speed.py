@@ -30,7 +30,7 @@ from markbook.languages.toolchain import SYSTEM, Prebuilt
 from markbook.programs.marker import ProgramMarker
 from markbook.sandbox import Job
 from markbook.sandbox.program import Phase, ProgramRun, ProgramSandbox
-from markbook.sandbox.record_store import usual
+from markbook.sandbox.record_store import default_cache
 from markbook.types import Limits
 
 _COMMENT = {"python": "#", "bash": "#"}
@@ -90,11 +90,11 @@ def _compare(name: str, jobs: list[Job], rounds: int, workers: int) -> None:
     tool = find(jobs[0].sample.language)
     ours, plain = Spent(), Spent()
     phases: dict[str, float] = defaultdict(float)
-    prebuilt = Prebuilt(usual().built)
+    prebuilt = Prebuilt(default_cache().built)
     prebuilt.start()
     if tool.language.name == "rust":  # its crates, which one would have built once
         tool = prebuilt.prepare(tool, jobs[0].code)
-    marker = ProgramMarker([jobs[0].sample.language], isolation="weak", workers=workers, keep=usual())
+    marker = ProgramMarker([jobs[0].sample.language], isolation="weak", workers=workers, cache=default_cache())
     try:
         marker.start()
         _watch(marker, phases)

@@ -31,7 +31,7 @@ from markbook.programs.marker import ProgramMarker
 from markbook.runs.exam.plan import available
 from markbook.sandbox import Job
 from markbook.sandbox.program import Phase, ProgramRun, ProgramSandbox
-from markbook.sandbox.record_store import usual
+from markbook.sandbox.record_store import default_cache
 from markbook.types import Limits, Outcome
 
 _HEARD = {"racket": r"."}
@@ -165,12 +165,12 @@ def main() -> None:
 
 def _compare(name: str, jobs: list[Job], *, trusted: bool, seconds: float) -> None:
     tool = find(jobs[0].sample.language)
-    marker = ProgramMarker([jobs[0].sample.language], isolation="weak", keep=usual())
+    marker = ProgramMarker([jobs[0].sample.language], isolation="weak", cache=default_cache())
     try:
         ours: dict[str, Outcome] = {job.key: outcome for job, outcome in marker.run(jobs)}
     finally:
         marker.close()
-    prebuilt = Prebuilt(usual().built)
+    prebuilt = Prebuilt(default_cache().built)
     prebuilt.start()
     try:
         if trusted:

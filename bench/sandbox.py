@@ -146,7 +146,7 @@ def run_arm(arm: str, samples: list[tuple[str, str, str, str]]) -> dict[str, obj
 
 def _ours(samples: list[tuple[str, str, str, str]], workers: int, *, separate: bool) -> tuple[list[bool], str]:
     from markbook.sandbox import Job, Sandbox
-    from markbook.sandbox.record_store import usual
+    from markbook.sandbox.record_store import default_cache
     from markbook.types import Limits, Sample, Test
 
     known: dict[str, Sample] = {}
@@ -161,7 +161,7 @@ def _ours(samples: list[tuple[str, str, str, str]], workers: int, *, separate: b
                 prompt_code=prompt,
             )
         jobs.append(Job(str(number), prompt + completion, known[test], Limits(seconds=SECONDS)))
-    with Sandbox(workers=workers, isolation="weak", separate=separate, dedupe=False, keep=usual()) as box:
+    with Sandbox(workers=workers, isolation="weak", separate=separate, dedupe=False, cache=default_cache()) as box:
         passed = {job.key: outcome.passed == 1 for job, outcome in box.run(jobs)}
     return [passed[job.key] for job in jobs], str(box.level)
 

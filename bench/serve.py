@@ -118,7 +118,7 @@ def canonical(path: str, times: int, mark: str) -> tuple[list[object], list[dict
 def rate(options: argparse.Namespace) -> None:
     from markbook.runs.exam.grading import mark
     from markbook.sandbox import Sandbox
-    from markbook.sandbox.record_store import usual
+    from markbook.sandbox.record_store import default_cache
 
     found: dict[str, list[float]] = {"sandbox": [], "http": []}
     folder = str(Path(options.benchmark).parent)
@@ -126,7 +126,7 @@ def rate(options: argparse.Namespace) -> None:
     with server("--benchmarks", folder) as (_, port):
         for turn in range(options.rounds + 1):
             jobs, items = canonical(options.benchmark, 1 if turn == 0 else options.times, f"{time.time()}")
-            with Sandbox(keep=usual()) as box:
+            with Sandbox(cache=default_cache()) as box:
                 began = time.perf_counter()
                 scores = {job.key: mark(job.sample, outcome).zero for job, outcome in box.run(jobs)}
                 own = len(jobs) / (time.perf_counter() - began)

@@ -30,7 +30,7 @@ from markbook.programs.verdict_cache import VerdictCache
 from markbook.sandbox import Job, Sandbox
 from markbook.sandbox.job import LOST, all_failed
 from markbook.sandbox.program import Executed, Phase, ProgramRun, ProgramSandbox
-from markbook.sandbox.record_store import NOTHING_KEPT, Keep
+from markbook.sandbox.record_store import NO_CACHE, CacheFiles
 from markbook.types import ErrorKind, Isolation, Limits, Outcome, Sample, Test, TestResult
 
 # Building many programs in one process: what waits for one another, and what came of each.
@@ -141,7 +141,7 @@ class ProgramMarker:
         pinned: bool = True,
         proves: bool = True,
         dedupe: bool = False,
-        keep: Keep = NOTHING_KEPT,
+        cache: CacheFiles = NO_CACHE,
         explain: bool = False,
     ) -> None:
         """Set up, starting nothing.
@@ -154,7 +154,7 @@ class ProgramMarker:
             pinned: give each worker a processor of its own.
             proves: run what passed once more with a claim that no honest program gets past; else passes are unchecked.
             dedupe: run exactly equal answers to a problem once.
-            keep: what outlives this marker and is there for the next.
+            cache: what outlives this marker and is there for the next.
             explain: say why attempts failed.
 
         Raises:
@@ -165,7 +165,7 @@ class ProgramMarker:
         self._names = {name: tool.language.name for name, tool in toolchains.items()}
         self._tools: dict[str, Toolchain] = {tool.language.name: tool for tool in toolchains.values()}
         self._names |= {name: name for name in self._tools}
-        self._prebuilt = Prebuilt(keep.built)
+        self._prebuilt = Prebuilt(cache.built)
         folders = dict.fromkeys(folder for tool in self._tools.values() for folder in tool.folders)
         self._box = ProgramSandbox(
             [*folders, str(self._prebuilt.folder)], workers=workers, isolation=isolation, at_most=at_most, pinned=pinned
@@ -181,7 +181,7 @@ class ProgramMarker:
         )
         self._explain = explain
         self._proves = proves
-        self._cache = VerdictCache(dedupe=dedupe, verdicts=keep.verdicts, proves=proves, explain=explain)
+        self._cache = VerdictCache(dedupe=dedupe, verdicts=cache.verdicts, proves=proves, explain=explain)
         self._under: dict[str, _Under] = {}
         self._number = 0
         self._is_tried = False

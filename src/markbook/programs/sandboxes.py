@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from markbook.engine import other_engine
 from markbook.programs import ensure_marks, refuse_unsupported
 from markbook.sandbox import Job, Sandbox
-from markbook.sandbox.record_store import usual
+from markbook.sandbox.record_store import default_cache
 from markbook.types import Isolation, Outcome
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class BoxSettings:
             pinned=pinned,
             proves=self.separate,
             dedupe=self.dedupe,
-            keep=usual(verdicts=self.reuse_verdicts),
+            cache=default_cache(verdicts=self.reuse_verdicts),
             explain=self.explain,
         )
         if stop is not None:
@@ -90,7 +90,7 @@ class BoxSettings:
             dedupe=self.dedupe,
             adaptive=self.adaptive,
             explain=self.explain,
-            keep=usual(verdicts=self.reuse_verdicts),
+            cache=default_cache(verdicts=self.reuse_verdicts),
             pinned=pinned,
             first=first,
         )

@@ -12,7 +12,7 @@ from typing import Literal, Self
 
 from markbook.errors import UsageError
 from markbook.sandbox.job import Job
-from markbook.sandbox.record_store import NOTHING_KEPT, Keep, RecordStore, identity
+from markbook.sandbox.record_store import NO_CACHE, CacheFiles, RecordStore, identity
 from markbook.sandbox.scheduler import Findings, Rules, Scheduler
 from markbook.sandbox.worker import Interpreter, Layer, WorkerPool
 from markbook.testcode.programs import program_fault
@@ -72,7 +72,7 @@ class Sandbox(WorkerBox):
         adaptive: bool = False,
         explain: bool = False,
         at_most: Isolation = Isolation.A,
-        keep: Keep = NOTHING_KEPT,
+        cache: CacheFiles = NO_CACHE,
         pinned: bool = True,
         first: int = 0,
     ) -> None:
@@ -87,7 +87,7 @@ class Sandbox(WorkerBox):
             adaptive: lower each sample's CPU limit to 20 times what its canonical solution needed, at least 3 s.
             explain: run an attempt that fails once more after its verdict, to see why.
             at_most: leave out the layers above this level, to see what a lesser machine would do.
-            keep: what outlives this sandbox and is there for the next.
+            cache: what outlives this sandbox and is there for the next.
             pinned: give each worker a processor of its own; where several sandboxes share a machine, each begins at another.
             first: the place of the first worker's processor among the usable ones.
         """
@@ -97,7 +97,7 @@ class Sandbox(WorkerBox):
         )
         self._rules = Rules(separate=separate, dedupe=dedupe, adaptive=adaptive, explain=explain)
         self._known = Findings(
-            RecordStore(keep.plans), RecordStore(keep.verdicts), identity(interpreter) if keep != NOTHING_KEPT else ""
+            RecordStore(cache.plans), RecordStore(cache.verdicts), identity(interpreter) if cache != NO_CACHE else ""
         )
 
     @property
@@ -136,7 +136,7 @@ class Sandbox(WorkerBox):
         yield from Scheduler(self._worker_pool, self._rules, self._known, jobs, stop=stop).results()
 
     def forget(self, most: int) -> None:
-        """Keep in memory only what the latest so many samples have shown: for a sandbox that never ends."""
+        """CacheFiles in memory only what the latest so many samples have shown: for a sandbox that never ends."""
         self._known.forget(most)
 
     @property

@@ -26,7 +26,7 @@ _OFTEN = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Keep:
+class CacheFiles:
     """Files for what outlives a run; None keeps nothing."""
 
     plans: Path | None = None
@@ -37,13 +37,13 @@ class Keep:
     """A folder for what of toolchains takes long to build and serves every program."""
 
 
-NOTHING_KEPT = Keep()
+NO_CACHE = CacheFiles()
 
 
-def usual(*, verdicts: bool = False) -> Keep:
+def default_cache(*, verdicts: bool = False) -> CacheFiles:
     """Return the files in the user's folder; that of verdicts only on request."""
     cache_path = folder()
-    return Keep(cache_path / "plans.sqlite", cache_path / "verdicts.sqlite" if verdicts else None, cache_path)
+    return CacheFiles(cache_path / "plans.sqlite", cache_path / "verdicts.sqlite" if verdicts else None, cache_path)
 
 
 def folder() -> Path:

@@ -64,7 +64,7 @@ class Findings:
     """What earlier jobs have shown."""
 
     kept_plans: RecordStore
-    kept_verdicts: RecordStore
+    cached_verdicts: RecordStore
     identity: str
     """What the kept ones depend on beside the job; see `kept.identity`."""
     plans: dict[str, SamplePlan] = field(default_factory=dict)
@@ -97,7 +97,7 @@ class Findings:
     def close(self) -> None:
         """Write what is to be kept."""
         self.kept_plans.close()
-        self.kept_verdicts.close()
+        self.cached_verdicts.close()
 
 
 def beside(sample: Sample) -> PlanRecord:
@@ -355,7 +355,7 @@ class Scheduler:
             self._known.duplicates += 1
             twin.twins.append(job)
             return
-        verdicts = self._known.kept_verdicts
+        verdicts = self._known.cached_verdicts
         verdict = verdicts.get(self._verdict_key(task, digest)) if verdicts.is_used else None
         if verdict is not None:
             self._known.reused += 1
@@ -552,8 +552,8 @@ class Scheduler:
             sample_plan = SamplePlan(plan or beside(entry.job.sample), result.seconds, compiled)
             self._calibrate(entry.task, sample_plan, keep=plan is not None and not result.limit)
             return
-        if self._known.kept_verdicts.is_used and may_be_remembered(result):
-            self._known.kept_verdicts.put(self._verdict_key(entry.task, entry.digest), record)
+        if self._known.cached_verdicts.is_used and may_be_remembered(result):
+            self._known.cached_verdicts.put(self._verdict_key(entry.task, entry.digest), record)
         self._finish(entry, result)
 
     def _spent(self, worker: Worker) -> None:

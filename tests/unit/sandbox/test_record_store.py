@@ -11,7 +11,7 @@ import pytest
 
 import markbook
 from markbook.programs import verdict_cache
-from markbook.sandbox import Job, Keep, Sandbox
+from markbook.sandbox import CacheFiles, Job, Sandbox
 from markbook.sandbox.guest.examination.tasks import CompiledTests
 from markbook.sandbox.job import may_be_remembered
 from markbook.sandbox.record_store import RecordStore
@@ -23,8 +23,8 @@ SAMPLE = Sample(
 )  # fmt: skip
 
 
-def run(keep, *codes, sample=SAMPLE, **options):
-    with Sandbox(workers=1, isolation="weak", keep=keep, **options) as box:
+def run(cache, *codes, sample=SAMPLE, **options):
+    with Sandbox(workers=1, isolation="weak", cache=cache, **options) as box:
         outcomes = {job.key: found for job, found in box.run([Job(code, code, sample, Limits(5)) for code in codes])}
         return [outcomes[code] for code in codes], box
 
@@ -35,36 +35,36 @@ def rows(path):
 
 
 def test_a_plan_is_found_out_once(tmp_path, monkeypatch):
-    keep = Keep(plans=tmp_path / "new" / "plans")
-    first, _ = run(keep, CODE)
+    cache = CacheFiles(plans=tmp_path / "new" / "plans")
+    first, _ = run(cache, CODE)
 
     def refuse(*_, **__):
         raise AssertionError("the plan was there already")
 
     monkeypatch.setattr("markbook.sandbox.scheduler.Scheduler._calibrate", refuse)
 
-    second, _ = run(keep, CODE)
+    second, _ = run(cache, CODE)
 
-    assert rows(keep.plans) == 1
+    assert rows(cache.plans) == 1
     assert [test.verdict for test in second[0].tests] == ["separated"] == [test.verdict for test in first[0].tests]
 
 
 def test_another_right_answer_needs_another_plan(tmp_path):
-    keep = Keep(plans=tmp_path / "plans")
-    run(keep, CODE)
+    cache = CacheFiles(plans=tmp_path / "plans")
+    run(cache, CODE)
 
-    run(keep, CODE, sample=Sample(**{**fields(SAMPLE), "references": (CODE + "\n",)}))
+    run(cache, CODE, sample=Sample(**{**fields(SAMPLE), "references": (CODE + "\n",)}))
 
-    assert rows(keep.plans) == 2
+    assert rows(cache.plans) == 2
 
 
 def test_an_outcome_is_reused_where_everything_is_the_same(tmp_path):
-    keep = Keep(verdicts=tmp_path / "verdicts")
+    cache = CacheFiles(verdicts=tmp_path / "verdicts")
     wrong = "def f(a):\n    return 2"
-    before, box = run(keep, CODE, wrong)
+    before, box = run(cache, CODE, wrong)
     assert box.reused == 0
 
-    after, box = run(keep, CODE, wrong, CODE + "# new")
+    after, box = run(cache, CODE, wrong, CODE + "# new")
 
     assert box.reused == 2
     assert after[:2] == before
@@ -73,23 +73,23 @@ def test_an_outcome_is_reused_where_everything_is_the_same(tmp_path):
 
 @pytest.mark.parametrize("other", [{"separate": False}, {"adaptive": True}])
 def test_an_outcome_is_not_reused_for_another_way_of_running(tmp_path, other):
-    keep = Keep(verdicts=tmp_path / "verdicts")
-    run(keep, CODE)
+    cache = CacheFiles(verdicts=tmp_path / "verdicts")
+    run(cache, CODE)
 
-    _, box = run(keep, CODE, **other)
+    _, box = run(cache, CODE, **other)
 
     assert box.reused == 0
 
 
 def test_what_ran_into_the_wall_clock_is_run_again(tmp_path):
-    keep = Keep(verdicts=tmp_path / "verdicts")
+    cache = CacheFiles(verdicts=tmp_path / "verdicts")
     sleeps = "import time\ntime.sleep(60)\n"
     sample = Sample(id="two", tests=(Test(program="pass"),))
-    with Sandbox(workers=1, isolation="weak", keep=keep) as box:
+    with Sandbox(workers=1, isolation="weak", cache=cache) as box:
         ((_, found),) = box.run([Job("", sleeps, sample, Limits(1.0, wall_seconds=1.0))])
 
     assert found.limit == "wall"
-    assert rows(keep.verdicts) == 0
+    assert rows(cache.verdicts) == 0
 
 
 @pytest.mark.parametrize("bad", ["a folder", "not a database"])
@@ -100,7 +100,7 @@ def test_a_file_that_is_none_costs_only_time_and_is_named(tmp_path, bad, caplog)
     else:
         path.write_text("no database" * 1000)
 
-    found, _ = run(Keep(plans=path, verdicts=path), CODE)
+    found, _ = run(CacheFiles(plans=path, verdicts=path), CODE)
 
     assert found[0].passed == 1
     assert f"{path} cannot be used" in caplog.text
@@ -151,14 +151,14 @@ def compiled_tests(program):
     ids=["of others", "nothing", "damaged", "no bytes", "cut off"],
 )
 def test_tests_are_compiled_once_and_anew_where_what_was_kept_is_damaged(tmp_path, compiled, passed):
-    keep = Keep(plans=tmp_path / "plans")
-    run(keep, CODE)
-    with closing(sqlite3.connect(keep.plans)) as base, base:  # the inner one commits
+    cache = CacheFiles(plans=tmp_path / "plans")
+    run(cache, CODE)
+    with closing(sqlite3.connect(cache.plans)) as base, base:  # the inner one commits
         key, text = base.execute("SELECT key, record FROM kept").fetchone()
         record = json.loads(text)
         base.execute("UPDATE kept SET record = ? WHERE key = ?", (json.dumps({**record, "compiled": compiled}), key))
 
-    later, _ = run(keep, CODE)
+    later, _ = run(cache, CODE)
 
     assert bytes.fromhex(record["compiled"]).count(b"__markbook_part__") > 0
     assert (later[0].passed, [test.verdict for test in later[0].tests]) == (passed, ["separated"])
@@ -188,7 +188,7 @@ def test_what_an_examiner_has_compiled_tells_the_next_all_that_compiling_does(sp
 
 SOURCES = Path(markbook.__file__).parent
 KEEPS_VERDICTS = {"sandbox/scheduler.py", "programs/verdict_cache.py", "serve/pool.py"}
-"""All modules that keep outcomes for later jobs."""
+"""All modules that cache outcomes for later jobs."""
 
 
 def test_all_that_keep_verdicts_ask_one_rule():
