@@ -31,7 +31,7 @@ from markbook.stats import (
     score_interval,
     t_interval,
 )
-from markbook.stats.intervals import SHORT
+from markbook.stats.intervals import NARROW
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -205,7 +205,7 @@ def covered(shape: Shape, n: int, *, trials: int, n_resamples: int, is_open: boo
             continue
         counted += 1
         hits += found.low - 1e-12 <= shape.mean <= found.high + 1e-12
-        warned += SHORT in found.note
+        warned += NARROW in found.note
     return hits / counted, warned / counted
 
 
@@ -238,7 +238,7 @@ def covered_clusters(groups: int, kind: str, *, trials: int) -> tuple[float, flo
             continue
         counted += 1
         hits += found.low <= mean <= found.high
-        warned += SHORT in found.note
+        warned += NARROW in found.note
     return hits / counted, warned / counted
 
 
@@ -253,7 +253,7 @@ def covered_pairs(draw: Draw, mean: float, n: int, *, trials: int) -> tuple[floa
             continue
         counted += 1
         hits += found.low - 1e-12 <= mean <= found.high + 1e-12
-        warned += SHORT in found.note
+        warned += NARROW in found.note
     return hits / counted, warned / counted
 
 

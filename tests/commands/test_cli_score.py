@@ -58,7 +58,7 @@ def test_few_rows_that_are_right_or_wrong_are_warned_of(capsys, tmp_path):
     _, out, _ = run(capsys, "score", "exact_match", path, "--json")
 
     assert json.loads(out)["metrics"]["exact_match"]["note"] == (
-        "the interval may be too short: 4 values are few where they lie at the ends of the range"
+        "the interval may be too narrow: only 4 values, half or more of them at the ends of the range"
     )
 
 

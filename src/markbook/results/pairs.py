@@ -48,7 +48,7 @@ from markbook.stats.difference import (
     sign_flip_ps,
     tango_interval,
 )
-from markbook.stats.intervals import FEWEST_AT_ENDS, SHORT, few_differing, wilson_interval
+from markbook.stats.intervals import FEWEST_AT_ENDS, NARROW, few_differing, wilson_interval
 from markbook.stats.power import Differences, detectable_difference
 from markbook.stats.records import Estimate
 
@@ -202,7 +202,7 @@ def estimate_difference(
     n, stats, few = estimate.n, estimate.stats, ""
     is_whole = clusters is None and bool(stats.get("is_one_size")) and math.isclose(stats["size"], width)
     if is_whole and n < FEWEST_AT_ENDS and 2 * stats["n_equal"] <= n:
-        few = f"{SHORT}: {n} samples are few where half or more differ"
+        few = f"{NARROW}: {n} samples are few where half or more differ"
     if estimate.low is not None and estimate.high is not None and width > 0:
         if is_whole:
             low, high = tango_interval(int(stats["n_better"]), int(stats["n_worse"]), n, confidence)

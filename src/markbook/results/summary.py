@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from markbook import plugins
 from markbook.errors import UsageError
 from markbook.results.sheet import Cell, best_end
-from markbook.stats.intervals import SHORT, clustered_interval, mean_interval
+from markbook.stats.intervals import NARROW, clustered_interval, mean_interval
 from markbook.stats.records import Estimate
 from markbook.types import CONFIDENCE, Direction, Interval, Measurement, Metric, MissingKind, Summary, missing_kinds
 
@@ -55,7 +55,7 @@ def summarise_values(  # noqa: PLR0913 - each is a fact about the values that on
     """Return the mean of the values as a `Summary`.
 
     The interval is clustered (CR1) if clusters are given, else as
-    `stats.mean_interval`, which warns in the note where it may be too short; always inside the range. With fewer than two values there is none, and the note says so.
+    `stats.mean_interval`, which warns in the note where it may be too narrow; always inside the range. With fewer than two values there is none, and the note says so.
 
     Args:
         values: what could be scored, in the metric's unit, in any fixed order.
@@ -123,7 +123,7 @@ def estimate_mean(
 
 
 def summarise_warnings(notes: Iterable[tuple[str, str]]) -> str:
-    """Return in a sentence whose intervals may be too short, and why; empty if none may.
+    """Return in a sentence whose intervals may be too narrow, and why; empty if none may.
 
     Args:
         notes: what each number is called, and its note.
@@ -131,7 +131,7 @@ def summarise_warnings(notes: Iterable[tuple[str, str]]) -> str:
     named: dict[str, list[str]] = {}
     for name, note in notes:
         for part in note.split("; "):
-            if part.startswith(SHORT):
+            if part.startswith(NARROW):
                 named.setdefault(part, []).append(name)
     return sentences(
         f"{', '.join(names[:4])}{' and others' if len(names) > 4 else ''}: {why}" for why, names in named.items()

@@ -197,8 +197,8 @@ def _weight_note(w: Floats | None, is_labelled: Mask) -> str:
     n = int(is_labelled.sum())
     size = n if w is None else effective_size(w[is_labelled])
     if size < n / 2:
-        return f"by their probabilities the {n} labels count as {size:.0f}: the interval may be too short"
-    return f"{size:.0f} labels are few: the interval may be too short" if size < MANY else ""
+        return f"by their probabilities the {n} labels count as {size:.0f}: the interval may be too narrow"
+    return f"{size:.0f} labels are few: the interval may be too narrow" if size < MANY else ""
 
 
 def _part(

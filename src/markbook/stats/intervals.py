@@ -21,7 +21,7 @@ shape: t is symmetrical, BCa follows the skew of the sample, and below six value
 
 What the numbers promise was measured and not assumed: `bench/coverage.py` simulates how often an interval covers the true
 mean. The thresholds below (`UNSEEN`, `_FEWEST_AWAY`, `_SKEWED` and others) come from it. Where coverage is below 93 % the
-interval is still given, and its `note` begins with `SHORT`.
+interval is still given, and its `note` begins with `NARROW`.
 
 Two things are refused: an interval of fewer than two values, and one of equal values inside the range, whose standard error of
 0 would claim certainty. Values above `VAST` would overflow when squared, so they have a mean and no interval.
@@ -66,7 +66,7 @@ RESAMPLED_UP_TO = 59
 """With more values than this t covers as well as BCa where the range has no ends."""
 RESAMPLED_FROM = 6
 """Where a range has no ends the score interval has no meaning: Student's t below this many values, the bootstrap from here."""
-SHORT = "the interval may be too short"
+NARROW = "the interval may be too narrow"
 """How a note begins that warns of an interval which covers less often than it says."""
 _NEAR = 0.05
 """So much of the range is near its end."""
@@ -243,7 +243,7 @@ def _few_at_ends(values: Sequence[float], limits: tuple[float, float]) -> str:
     n_at_ends = sum(value - bottom <= margin or top - value <= margin for value in values)
     if len(values) >= FEWEST_AT_ENDS or 2 * n_at_ends < len(values):
         return ""
-    return f"{SHORT}: {len(values)} values are few where they lie at the ends of the range"
+    return f"{NARROW}: only {len(values)} values, half or more of them at the ends of the range"
 
 
 def few_away(
@@ -261,7 +261,7 @@ def few_away(
         end, away = _away(finite(values), limits, limits, opposite)
         if away is None or _effective_number(away) >= fewest:
             return ""
-    return f"{SHORT}: it rests on few values away from {end:g}"
+    return f"{NARROW}: it rests on few values away from {end:g}"
 
 
 def _away(
@@ -299,7 +299,7 @@ def _warn_of_skew(array: Floats) -> str:
     chance = math.sqrt(6 * n * (n - 1) / ((n - 2) * (n + 1) * (n + 3)))  # its standard error where nothing is skewed
     if abs(skewness) < 1.5 * chance or skewness**2 / n < _SKEWED:
         return ""
-    return f"{SHORT}: the {n} values are skewed"
+    return f"{NARROW}: the {n} values are skewed"
 
 
 def few_differing(gaps: Floats, width: float, clusters: Sequence[Hashable] | None) -> str:
@@ -313,9 +313,9 @@ def few_differing(gaps: Floats, width: float, clusters: Sequence[Hashable] | Non
     mark, away = _away(gaps, limits, (0.0, *limits))
     # Half the range of a difference is that of a score.
     if away is not None and _effective_number(away) < _FEWEST_AWAY:
-        return f"{SHORT}: it rests on few differences other than {mark:g}"
+        return f"{NARROW}: it rests on few differences other than {mark:g}"
     if n < FEWEST_AT_ENDS and float(((gaps == 0) | (np.abs(gaps) >= (1 - _NEAR) * width)).mean()) >= _MANY_ALIKE:
-        return f"{SHORT}: {n} differences are few where many are 0 or as large as can be"
+        return f"{NARROW}: {n} differences are few where many are 0 or as large as can be"
     return _warn_of_skew(gaps)
 
 
@@ -332,7 +332,7 @@ def _few_clusters(
     index = [numbers.setdefault(cluster, len(numbers)) for cluster in clusters]
     sizes = np.bincount(index).astype(np.float64)
     if (counted := _effective_number(sizes)) < min(_FEWEST_CLUSTERS, 0.97 * sizes.size):
-        return f"{SHORT}: by their sizes the {sizes.size} clusters count as {counted:.1f}"
+        return f"{NARROW}: by their sizes the {sizes.size} clusters count as {counted:.1f}"
     if not math.isfinite(limits[1] - limits[0]):
         return ""
     is_few = sizes.size < FEWEST_AT_ENDS
@@ -343,10 +343,10 @@ def _few_clusters(
     mark, away = _away(array, limits, marks or limits)
     fewest = min(_FEWEST_CLUSTERS_AWAY, 0.6 * sizes.size)  # fewer than there are, or nothing is rare
     if away is not None and _effective_number(np.bincount(index, away).astype(np.float64)) < fewest:
-        return f"{SHORT}: it rests on few clusters with values away from {mark:g}"
+        return f"{NARROW}: it rests on few clusters with values away from {mark:g}"
     mark, away = _away(array, limits, marks or limits, majority=_MANY_ALIKE)
     if is_few and away is not None and bool(((array != limits[0]) & (array != limits[1]) & (array != mark)).any()):
-        return f"{SHORT}: {sizes.size} clusters are few where many values are {mark:g}"
+        return f"{NARROW}: {sizes.size} clusters are few where many values are {mark:g}"
     return ""
 
 
@@ -577,7 +577,7 @@ def mean_interval(
     if bounded:
         note = few_away(values, limits) or _few_at_ends(values, limits)
     elif n < _FEWEST_WITHOUT_ENDS:
-        note = f"{SHORT}: {n} values are few in a range without ends"
+        note = f"{NARROW}: {n} values are few in a range without ends"
     else:
         note = _warn_of_skew(finite(values))
     return replace(estimate, low=max(estimate.low, bottom), high=min(estimate.high, top), stats={}, note=note)

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 
 from markbook.measurements import CONFIDENCE
-from markbook.stats.intervals import FEWEST_AT_ENDS, MANY_OPPOSITE, SHORT, few_away, mean_interval
+from markbook.stats.intervals import FEWEST_AT_ENDS, MANY_OPPOSITE, NARROW, few_away, mean_interval
 from markbook.stats.records import Estimate
 
 _EXACT_N = 1000
@@ -89,11 +89,11 @@ def pass_at_k_summary(
         mean = math.fsum(shares) / len(shares)
         se = math.sqrt(math.fsum((share - mean) ** 2 for share in shares) / (len(shares) - 1) / len(shares))
     note = estimate.note
-    if k > 1 and len(ns) > 1 and (not note or note.startswith(SHORT)):
+    if k > 1 and len(ns) > 1 and (not note or note.startswith(NARROW)):
         # Problems that are all alike have not shown the rare ones that several tries do not solve.
         is_alike = len(set(shares)) == 1 and len(ns) < _SHOWS_RARE
-        alike = f"{SHORT}: all {len(ns)} problems have the same pass@{k}" if is_alike else ""
-        few = f"{SHORT}: {len(ns)} problems are few for pass@{k}" if len(ns) < FEWEST_AT_ENDS else ""
+        alike = f"{NARROW}: all {len(ns)} problems have the same pass@{k}" if is_alike else ""
+        few = f"{NARROW}: {len(ns)} problems are few for pass@{k}" if len(ns) < FEWEST_AT_ENDS else ""
         # Of fewer than 40 problems a fifth that fails does not yet show how many of the others nearly do.
         opposite = MANY_OPPOSITE if len(ns) >= 40 else 2 * MANY_OPPOSITE
         note = few_away(shares, (0.0, 1.0), _FEWEST_AWAY, opposite) or alike or few or note

@@ -254,7 +254,7 @@ def test_pass_at_k_near_the_ceiling_is_warned_of_at_every_number_of_problems():
             for _ in range(5):
                 right = generator.binomial(attempts, generator.beta(4, 0.4, problems))
                 found = pass_at_k_summary([attempts] * problems, right.tolist(), k)
-                assert found.note.startswith("the interval may be too short")
+                assert found.note.startswith("the interval may be too narrow")
 
     plain = pass_at_k_summary([10] * 500, generator.binomial(10, generator.beta(0.5, 0.5, 500)).tolist(), 5)
     assert plain.note == ""
@@ -288,7 +288,7 @@ def test_python_by_its_name_is_marked_as_python_without_a_name_apart_from_its_te
 def test_all_right_or_all_wrong_attempts_are_warned_of_by_their_number(rare, problems, end):
     rights = [10] * rare + [0] * (problems - rare)
     note = pass_at_k_summary([10] * problems, rights, 10).note
-    assert note == (f"the interval may be too short: it rests on few values away from {end}" if end else "")
+    assert note == (f"the interval may be too narrow: it rests on few values away from {end}" if end else "")
 
 
 @pytest.mark.parametrize("solved", [10, 9, 0])

@@ -159,7 +159,7 @@ def test_few_samples_of_which_half_differ_have_a_warning_in_table_and_record(tmp
     _, out, _ = markbook("compare", tmp_path / "a.jsonl", tmp_path / "b.jsonl", "--map",
                          "item=item,model=model,score=score")  # fmt: skip
 
-    warning = "the interval may be too short: 6 samples are few where half or more differ"
+    warning = "the interval may be too narrow: 6 samples are few where half or more differ"
     assert found["pairs"][0]["interval"]["method"] == "tango"
     assert found["pairs"][0]["note"] == warning
     assert f"a − b: {warning}." in " ".join(out.split())
@@ -178,7 +178,7 @@ def test_few_samples_of_which_half_differ_have_a_warning_in_table_and_record(tmp
 def test_differences_of_partial_credit_are_warned_of_where_few_or_skewed(tmp_path, gaps, words):
     found = compared(tmp_path, a=[max(0.0, gap) for gap in gaps], b=[max(0.0, -gap) for gap in gaps])
 
-    assert found["pairs"][0]["note"] == (f"the interval may be too short: {words}" if words else "")
+    assert found["pairs"][0]["note"] == (f"the interval may be too narrow: {words}" if words else "")
 
 
 def test_related_differences_of_few_clusters_are_warned_of():
@@ -187,7 +187,7 @@ def test_related_differences_of_few_clusters_are_warned_of():
 
     found = estimate_difference(gaps, [0.0] * 200, 1.0, 0.95, clusters)
 
-    assert found.note == "the interval may be too short: it rests on few clusters with values away from 0"
+    assert found.note == "the interval may be too narrow: it rests on few clusters with values away from 0"
 
 
 @pytest.mark.parametrize(("rights", "k", "is_warned"), [([2, 5, 9], 2, True), ([2, 5, 9], 1, False)])
@@ -195,14 +195,14 @@ def test_pass_at_k_of_few_problems_is_warned_of(rights, k, is_warned):
     # pass@2 of 10 attempts at chances Beta(1, 1) covers 91 % of samples of 3 problems, pass@5 83 %
     found = pass_at_k_summary([10] * 3, rights, k)
 
-    assert found.note == (f"the interval may be too short: 3 problems are few for pass@{k}" if is_warned else "")
+    assert found.note == (f"the interval may be too narrow: 3 problems are few for pass@{k}" if is_warned else "")
 
 
 def test_a_fifth_that_fails_says_nothing_of_the_rare_others_at_few_problems():
     few = pass_at_k_summary([10] * 20, [10] * 16 + [8, 0, 0, 0], 5)
     many = pass_at_k_summary([10] * 40, [10] * 32 + [8, 8] + [0] * 6, 5)
 
-    assert few.note == "the interval may be too short: it rests on few values away from 1"
+    assert few.note == "the interval may be too narrow: it rests on few values away from 1"
     assert many.note == ""
 
 
@@ -218,7 +218,7 @@ def test_clusters_of_which_many_are_at_an_end_are_warned_of(means, words):
     values = [mean for mean in means for _ in range(4)]
     found = summarise_values(values, clusters=[str(at // 4) for at in range(len(values))])
 
-    assert found.note == (f"the interval may be too short: {words}" if words else "")
+    assert found.note == (f"the interval may be too narrow: {words}" if words else "")
     assert found.interval.method == "cluster-wilson-t"
     assert found.value - found.interval.low > 1.2 * (found.interval.high - found.value) or not words
 
@@ -231,7 +231,7 @@ def test_few_clusters_with_many_values_at_an_end_are_warned_of():
     unequal = summarise_values([*values[:-1], 0.2], clusters=[str(at // 4) for at in range(24)])
 
     assert "no interval" in found.note  # all clusters have the same mean
-    assert unequal.note == "the interval may be too short: 6 clusters are few where many values are 1"
+    assert unequal.note == "the interval may be too narrow: 6 clusters are few where many values are 1"
 
 
 def test_sizes_follow_from_the_decision_of_many_pairs():
@@ -269,9 +269,9 @@ def test_an_interval_that_rests_on_few_marks_has_a_warning_beside_it(tmp_path):
     code, out, _ = markbook("compare", tmp_path / "a.jsonl", tmp_path / "b.jsonl", "--map",
                             "item=item,model=model,score=score")  # fmt: skip
 
-    assert notes == {"a": "the interval may be too short: it rests on few values away from 1", "b": ""}
+    assert notes == {"a": "the interval may be too narrow: it rests on few values away from 1", "b": ""}
     assert code == 0
-    assert "a: the interval may be too short: it rests on few values away from 1." in " ".join(out.split())
+    assert "a: the interval may be too narrow: it rests on few values away from 1." in " ".join(out.split())
 
 
 @pytest.mark.parametrize(
@@ -284,7 +284,7 @@ def test_few_clusters_of_unequal_size_are_warned_of(sizes, words):
     found = summarise_values(values, clusters=clusters)
 
     # 34^2 / (29^2 + 5) = 1.37
-    assert found.note == (f"the interval may be too short: {words}" if words else "")
+    assert found.note == (f"the interval may be too narrow: {words}" if words else "")
 
 
 def test_few_clusters_of_sizes_that_differ_are_warned_of():
@@ -294,7 +294,7 @@ def test_few_clusters_of_sizes_that_differ_are_warned_of():
     nearly_alike = summarise_values(values, clusters=["a"] * 17 + ["b"] * 17 + ["c"] * 14 + ["d"] * 14)
 
     # Kish: 62 squared over 400 + 400 + 144 + 100, and over 289 + 289 + 196 + 196, which is 3.96
-    assert unlike.note == "the interval may be too short: by their sizes the 4 clusters count as 3.7"
+    assert unlike.note == "the interval may be too narrow: by their sizes the 4 clusters count as 3.7"
     assert nearly_alike.note == ""
 
 
@@ -303,7 +303,7 @@ def test_what_is_rare_in_few_clusters_is_warned_of():
 
     found = summarise_values([0 if at < 6 else 1 for at in range(200)], clusters=clusters)
 
-    assert found.note == "the interval may be too short: it rests on few clusters with values away from 1"
+    assert found.note == "the interval may be too narrow: it rests on few clusters with values away from 1"
 
 
 def test_marks_without_a_worst_and_best_are_warned_of_where_few_or_skewed():
@@ -315,10 +315,10 @@ def test_marks_without_a_worst_and_best_are_warned_of_where_few_or_skewed():
     a_little_skewed = summarise_values([(at / 100) ** 5 for at in range(100)], range=endless)  # skewness 1.67
     even = summarise_values([1.0 + at / 10 for at in range(20)], range=endless)
 
-    assert few.note == "the interval may be too short: 3 values are few in a range without ends"
-    assert not_enough.note == "the interval may be too short: 19 values are few in a range without ends"
-    assert skewed.note == "the interval may be too short: the 21 values are skewed"
-    assert a_little_skewed.note == "the interval may be too short: the 100 values are skewed"
+    assert few.note == "the interval may be too narrow: 3 values are few in a range without ends"
+    assert not_enough.note == "the interval may be too narrow: 19 values are few in a range without ends"
+    assert skewed.note == "the interval may be too narrow: the 21 values are skewed"
+    assert a_little_skewed.note == "the interval may be too narrow: the 100 values are skewed"
     assert even.note == ""
 
 
@@ -335,11 +335,11 @@ def test_intervals_of_many_marks_near_an_end_lean_inwards():
 def test_pass_at_k_near_the_ceiling_has_its_warning_in_the_exams_record():
     found = pass_at_k_summary([10] * 100, [10] * 97 + [1, 5, 6], 5)
 
-    assert found.note == "the interval may be too short: it rests on few values away from 1"
+    assert found.note == "the interval may be too narrow: it rests on few values away from 1"
 
 
 def test_the_warning_stands_beside_the_numbers_of_score_run_and_exam(tmp_path):
-    warning = "the interval may be too short: it rests on few values away from 1."
+    warning = "the interval may be too narrow: it rests on few values away from 1."
     said = ["one two three four"] * 11 + ["one two three"]
     rows = tmp_path / "rows.jsonl"
     rows.write_text("".join(json.dumps({"candidate": text, "reference": said[0]}) + "\n" for text in said))

@@ -17,7 +17,7 @@ from markbook import stats
 from markbook.results.summary import estimate_mean
 from markbook.stats import arrays
 from markbook.stats.difference import sign_flip_ps
-from markbook.stats.intervals import SHORT, _resampled_means, bca_parameters
+from markbook.stats.intervals import NARROW, _resampled_means, bca_parameters
 
 
 @pytest.fixture(scope="session")
@@ -725,5 +725,5 @@ def test_few_values_at_the_ends_of_the_range_are_warned_of(values, is_warned):
     if apart.low is not None:  # a cluster of its own for each value
         notes.add(apart.note)
 
-    expected = f"{SHORT}: {len(values)} values are few where they lie at the ends of the range"
+    expected = f"{NARROW}: only {len(values)} values, half or more of them at the ends of the range"
     assert notes == {expected if is_warned else ""}

@@ -11,7 +11,7 @@ from markbook.errors import DataError
 from markbook.results.comparison import MOST_COMPARED, Comparison, compare_sheet, too_many
 from markbook.results.summary import summarise_values
 from markbook.runs.exam.grading import GROUPINGS, Grouping, Tally, exam_sheet
-from markbook.stats.intervals import SHORT
+from markbook.stats.intervals import NARROW
 from markbook.text import markdown, markdown_code, markdown_table
 from markbook.text.format import NOTHING, Scale, format_level, format_percent
 from markbook.types import Interval, Summary
@@ -225,7 +225,7 @@ def _statistics(exam: Summary, attempted: Summary) -> ScoreStatistics:
         record["n_partial"] = exam.n_partial
         record["bounds"] = [percent(end) for end in exam.bounds]
     # Of the notes only those about the interval: what is missing has numbers of its own above.
-    if exam.interval is None or SHORT in exam.note:
+    if exam.interval is None or NARROW in exam.note:
         record["note"] = exam.note
     return record
 
