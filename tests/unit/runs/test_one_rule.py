@@ -113,7 +113,7 @@ def test_code_and_pages_agree_on_how_patiently_a_judge_is_asked():
     page, config = (ROOT / "docs" / "judge.md").read_text("utf-8"), ReviewConfig()
 
     assert (config.max_retries, config.judge_seconds) == (JUDGE_PATIENCE.retries, JUDGE_PATIENCE.seconds)
-    assert f"`--max-retries {JUDGE_PATIENCE.retries}`" in page
+    assert f"`--judge-retries {JUDGE_PATIENCE.retries}`" in page
     assert f"`--judge-timeout {JUDGE_PATIENCE.seconds:g}`" in page
     for command, words in (
         ("review", r"judgement\s+\(default\s+(\d+)\)"),
