@@ -136,7 +136,7 @@ class Sandbox(WorkerBox):
         yield from Scheduler(self._worker_pool, self._rules, self._known, jobs, stop=stop).results()
 
     def forget(self, most: int) -> None:
-        """CacheFiles in memory only what the latest so many samples have shown: for a sandbox that never ends."""
+        """Keep in memory only what the latest so many samples have shown: for a sandbox that never ends."""
         self._known.forget(most)
 
     @property
