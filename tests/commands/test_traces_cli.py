@@ -367,3 +367,52 @@ def test_times_and_costs_that_no_run_can_have_are_unknown(tmp_path, log):
 
     assert summary["cost"] is None
     assert summary["seconds"] in (None, 1.0)
+
+
+def tau(name, texts=("hello",)):
+    """Return a run of tau-bench's log."""
+    return {
+        "task_id": name,
+        "trial": 0,
+        "reward": 1.0,
+        "info": {},
+        "traj": [{"role": "user", "content": text} for text in texts],
+    }
+
+
+def test_an_id_with_half_a_character_has_a_link_to_label_it(tmp_path):
+    (tmp_path / "log.json").write_text(json.dumps([tau("\ud800"), tau("b")]), encoding="utf-8")
+
+    result = run(tmp_path / "log.json", "--html", tmp_path / "t.html", "--label-at", "http://127.0.0.1:9/?token=x")
+
+    assert result.exit_code == 0
+    links = re.findall(r'href="(http[^"]*)"', (tmp_path / "t.html").read_text(encoding="utf-8"))
+    assert links == [f"http://127.0.0.1:9/find?token=x&amp;id=task+{name}+trial+0" for name in ("%3F", "b")]
+
+
+def test_steps_without_words_fill_a_page_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(page, "_STEP_TEXT", 2_000)
+    (tmp_path / "log.json").write_text(json.dumps([tau(at, ("",) * 20) for at in range(3)]), encoding="utf-8")
+
+    run(tmp_path / "log.json", "--html", tmp_path / "t.html")
+
+    assert re.findall(r'<div class="run[^"]*" id="([^"]*)"', (tmp_path / "t.html").read_text()) == ["run-1"]
+
+
+def test_page_and_terminal_count_from_the_same_beginning(tmp_path):
+    at = "2026-01-01T00:00:{:02}+00:00".format
+    call = {"id": "c", "function": "look", "arguments": {}}
+    sample = {
+        "id": "s", "epoch": 1, "input": "hello", "messages": [{"role": "assistant", "content": "", "tool_calls": [call]}],
+        "events": [
+            {"event": "model", "timestamp": at(0), "output": {}},
+            {"event": "tool", "timestamp": at(5), "completed": at(7), **call},
+        ],
+    }  # fmt: skip
+    log = {"version": 2, "status": "success", "eval": {"task": "t", "model": "m"}, "samples": [sample]}
+    (tmp_path / "log.json").write_text(json.dumps(log), encoding="utf-8")
+
+    shown = run(tmp_path / "log.json", "--html", tmp_path / "t.html").stdout
+
+    assert re.search(r"5\.000 +2\.000 +assistant +look", shown), shown
+    assert 'aria-label="from 5.00 s for 2.00 s"' in (tmp_path / "t.html").read_text()
