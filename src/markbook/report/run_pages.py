@@ -85,7 +85,9 @@ def build_matrix(index: Index, order: str, start: int, count: int) -> Matrix:
         spread = np.where(tries > 1, np.maximum(0.0, squares / tries - means**2), 0.0)
     sign = -1.0 if index.results.direction == "lower" else 1.0
     if order == "unsolved":
-        is_solved = np.isin(np.arange(len(samples)), table[table[:, 3] == STATUSES.index("passed"), 2])
+        # A metric that says neither right nor wrong does not say that nobody solved it either.
+        solved = [STATUSES.index("passed"), STATUSES.index("scored")]
+        is_solved = np.isin(np.arange(len(samples)), table[np.isin(table[:, 3], solved), 2])
         chosen = [at for at in _order_items("worst", sign * means, spread, samples) if not is_solved[at]]
     else:
         chosen = _order_items(order, sign * means, spread, samples)

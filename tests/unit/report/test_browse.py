@@ -854,3 +854,27 @@ def test_a_list_by_words_is_copied_by_the_same_words(serve, folder):
     assert {row["item"] for row in rows} == {"closures_0"}
     assert f"<output>{len(rows)} found in" in page
     assert len(client.get(markdown_at)[1].splitlines()) == 2 + len(rows)
+
+
+def test_of_scores_that_say_neither_right_nor_wrong_none_is_unsolved(tmp_path):
+    task_run(tmp_path, [task_row(0, 1.0), task_row(1, 0.2)])
+    site = RunSite(tmp_path)
+
+    page = site.page(f"/matrix/{number_in(site)}", {"order": "unsolved"})
+
+    assert "<p>0 items that no model solved." in page
+
+
+@pytest.mark.parametrize("seconds", [[1], {}, "soon", 10**400])
+def test_a_time_that_is_none_stops_the_reading_where_it_stands(tmp_path, seconds):
+    run = made(tmp_path, models={"m": 1.0}, problems=3, finish="")
+    with RunWriter.resume(run.folder, Manifest("exam", run.manifest["config"], run.manifest["inputs"])) as writer:
+        record = attempt_record(Attempt("closures_0", "x", "m", 1), Outcome(()))
+        writer.add(OUTCOME, ("m", "closures_0", 1), record | {"seconds": seconds})
+        writer.finish("done")
+    site = RunSite(tmp_path)
+
+    page = site.page(f"/run/{number_in(site)}", {})
+
+    assert "<output>3 attempts</output>" in page
+    assert "Reading stopped: " in page
