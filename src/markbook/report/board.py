@@ -245,7 +245,9 @@ def _problems(runs: Sequence[Run], sheet: Sheet, changes: Mapping[str, str]) -> 
             # Where no attempt is kept, as of a plain table, the mark says what can be said.
             is_absent = cell is None or cell.value is None
             shown = worst[key][1] if key in worst else None
-            status = shown.status if shown else find_status(is_absent=is_absent, all_passed=cell.passed if cell else None)
+            status = (
+                shown.status if shown else find_status(is_absent=is_absent, all_passed=cell.passed if cell else None)
+            )
             outcomes.append((model, status, scale.value(cell.value) if cell else ""))
             if shown and len(attempts) < _ANSWERS:
                 attempts.append((model, results[at].show_attempt(shown.location)))

@@ -404,7 +404,7 @@ class ListedRun:
     started: str
     scores: tuple[Score, ...]
     group: tuple[str, ...]
-    """What runs of one benchmark have in common."""
+    """What runs of one benchmark have in common whose scores are measured alike; the metric comes last."""
     n_more: int = 0
     """Models with a score beyond those in `scores`."""
     alike: int = 1
@@ -430,6 +430,7 @@ def describe_run(number: int, folder: str, run: Run) -> ListedRun:
     what = str(config.get("benchmark_name") or ", ".join(_names(config.get("tasks"))) or run.command)
     tags = manifest.get("tags") if isinstance(manifest.get("tags"), list) else []
     scores = manifest.get("scores") if isinstance(manifest.get("scores"), list) else []
+    metric = next((str(_object(record).get("metric") or "") for record in scores or ()), "")
     return ListedRun(
         number=number,
         folder=folder,
@@ -443,7 +444,7 @@ def describe_run(number: int, folder: str, run: Run) -> ListedRun:
         started=str(manifest.get("started") or ""),
         scores=tuple(score for record in (scores or ())[:_MODELS] if (score := _score(record)) is not None),
         n_more=max(0, len(scores or ()) - _MODELS),
-        group=(run.command, what, str(inputs.get("benchmark", ""))),
+        group=(run.command, what, str(inputs.get("benchmark", "")), str(config.get("error_policy")), metric),
     )
 
 
@@ -524,7 +525,7 @@ def trend_page(number: int, runs: Sequence[ListedRun]) -> str:
         marks,
         list(before),
         x_title="Run, the oldest first",
-        y_title="Score",
+        y_title=ordered[-1].group[-1] or "Score",
         band=False,
         x_order=list(labels.values()),
         domain=domain,

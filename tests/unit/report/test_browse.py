@@ -878,3 +878,18 @@ def test_a_time_that_is_none_stops_the_reading_where_it_stands(tmp_path, seconds
 
     assert "<output>3 attempts</output>" in page
     assert "Reading stopped: " in page
+
+
+def test_scores_of_another_metric_are_no_part_of_a_trend(tmp_path):
+    for day, metric, value in (("01", "bleu", 0.2), ("02", "edit_distance", 0.9), ("03", "bleu", 0.3)):
+        scores = [{"model": "m", "metric": metric, "value": value, "range": [0.0, 1.0]}]
+        with_manifest(tmp_path / day, started=f"2026-01-{day}", scores=scores)
+    site = RunSite(tmp_path)
+
+    (number,) = set(re.findall(r'href="/trend/(\d+)">trend of 2 runs', site.page("/", {}))) & {
+        str(number) for number, opened in site._opened.items() if opened.path.parent.name == "03"
+    }
+    page = site.page(f"/trend/{number}", {})
+
+    assert re.findall(r'<td class="num">([^<]*)</td></tr>', page) == ["–", "+10.0"]
+    assert ">bleu</text>" in page
