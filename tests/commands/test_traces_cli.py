@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -416,3 +417,26 @@ def test_page_and_terminal_count_from_the_same_beginning(tmp_path):
 
     assert re.search(r"5\.000 +2\.000 +assistant +look", shown), shown
     assert 'aria-label="from 5.00 s for 2.00 s"' in (tmp_path / "t.html").read_text()
+
+
+@pytest.mark.parametrize(("wanted", "tool"), [("3", "tool-1"), ("1", "tool-2"), ("2", "tool-0"), ("4", "tool-3")])
+def test_an_id_that_looks_like_a_number_goes_before_the_number(tmp_path, wanted, tool):
+    path = some_runs(tmp_path / "log.jsonl")
+    runs = [
+        json.loads(line) | {"execution_id": name}
+        for line, name in zip(path.read_text().splitlines(), "231x", strict=True)
+    ]
+    path.write_text("".join(json.dumps(run) + "\n" for run in runs))
+
+    result = run(path, "--run", wanted, "--html", tmp_path / "t.html")
+
+    assert f"{tool} failed" in result.stdout.partition("\nAgents")[0]
+    shown = re.search(r'<div class="run first".*?</div>', (tmp_path / "t.html").read_text(), re.DOTALL)
+    assert tool in shown.group()
+
+
+def test_a_browser_without_has_shows_a_run():
+    """One selector that a browser does not know takes the whole rule with it."""
+    looks = (Path(page.__file__).parent / "page.css").read_text(encoding="utf-8")
+
+    assert ".run.first,.run:target{display:block}" in looks
