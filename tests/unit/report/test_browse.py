@@ -893,3 +893,18 @@ def test_scores_of_another_metric_are_no_part_of_a_trend(tmp_path):
 
     assert re.findall(r'<td class="num">([^<]*)</td></tr>', page) == ["–", "+10.0"]
     assert ">bleu</text>" in page
+
+
+def test_a_filter_tells_names_apart_that_differ_in_blanks(serve, tmp_path):
+    made(tmp_path, models={"a  b": 1.0, "a b": 0.0}, problems=3)
+    client = serve(tmp_path)
+
+    with chromium() as browser, Watched(browser, client.server.address, offline=False) as seen:
+        seen.page.click("th a")
+        seen.page.select_option("select[name=model]", index=1)
+        seen.page.click("button:has-text('Filter')")
+        names = seen.page.eval_on_selector_all(
+            "form tbody td:nth-child(2)", "cells => cells.map(cell => cell.textContent)"
+        )
+
+    assert names == ["a  b"] * 3
