@@ -164,10 +164,10 @@ def main(args: list[str] | None = None) -> None:
     except click.ClickException as error:
         from markbook.text import visible
 
-        shown = io.StringIO()
-        error.show(shown)
+        stream = io.StringIO()
+        error.show(stream)
         click.echo(
-            visible(shown.getvalue()), nl=False, err=True
+            visible(stream.getvalue()), nl=False, err=True
         )  # it may quote a file's name, which the shell filled in
         if "unexpected extra argument" in str(error) and isinstance(error, click.UsageError) and error.ctx is not None:
             needed = [

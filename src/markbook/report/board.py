@@ -244,13 +244,12 @@ def _problems(runs: Sequence[Run], sheet: Sheet, changes: Mapping[str, str]) -> 
             key, cell = (at, own, sheet.renamed.get((at, sample), sample)), sheet.marks[model].get(sample)
             # Where no attempt is kept, as of a plain table, the mark says what can be said.
             is_absent = cell is None or cell.value is None
-            shown = worst[key][1] if key in worst else None
-            status = (
-                shown.status if shown else find_status(is_absent=is_absent, all_passed=cell.passed if cell else None)
-            )
+            lowest = worst[key][1] if key in worst else None
+            status = find_status(is_absent=is_absent, all_passed=cell.passed if cell else None)
+            status = lowest.status if lowest else status
             outcomes.append((model, status, scale.value(cell.value) if cell else ""))
-            if shown and len(attempts) < _ANSWERS:
-                attempts.append((model, results[at].show_attempt(shown.location)))
+            if lowest and len(attempts) < _ANSWERS:
+                attempts.append((model, results[at].show_attempt(lowest.location)))
         problem = _problem(sample, change, attempts, tuple(outcomes))
         spent += len(problem.prompt) + 120 * len(outcomes) + sum(len(check.text) + 60 for check in problem.checks)
         spent += sum(

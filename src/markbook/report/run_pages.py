@@ -430,7 +430,7 @@ def describe_run(number: int, folder: str, run: Run) -> ListedRun:
     what = str(config.get("benchmark_name") or ", ".join(_names(config.get("tasks"))) or run.command)
     tags = manifest.get("tags") if isinstance(manifest.get("tags"), list) else []
     scores = manifest.get("scores") if isinstance(manifest.get("scores"), list) else []
-    metric = next((str(_object(record).get("metric") or "") for record in scores or ()), "")
+    metric = next((cut(str(_object(record).get("metric") or ""), 80) for record in scores or ()), "")
     return ListedRun(
         number=number,
         folder=folder,
@@ -462,7 +462,7 @@ def _score(record: Any) -> Score | None:
         return None
     scale = Scale((0.0, 1.0) if record.get("range") == [0.0, 1.0] else (0.0, 0.0))
     low, high = (_to_drawn(record.get(end)) for end in ("low", "high"))
-    if low is None or high is None:  # one end alone is no interval
+    if low is None or high is None:  # one end alone makes no interval
         low = high = value
     points = (scale.factor * value, scale.factor * low, scale.factor * high)
     return Score(
