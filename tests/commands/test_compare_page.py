@@ -207,3 +207,17 @@ def test_ticked_runs_are_compared_in_a_browser_in_three_clicks(folder, days):
         seen.page.select_option("#f-topic", label="still wrong")
         assert seen.page.locator(".problem:visible .id").all_inner_texts() == ["c"]
         assert seen.complaints == []
+
+
+def test_of_several_attempts_the_worst_is_shown_whenever_it_was_marked(folder, tmp_path):
+    half, error = "def f(x):\n    return 1\n", "def f(x):\n    raise ValueError\n"
+    runs = []
+    for name, texts in (("monday", (error, half, RIGHT)), ("tuesday", (RIGHT, half))):
+        answers = [answer("a", text, sample=at) for at, text in enumerate(texts)]
+        runs.append(hold(tmp_path / name, [problem(task, tests=TESTS) for task in "ab"], answers, name=name).folder)
+
+    page = write_page(*runs)[2]
+
+    assert changes(page)["a"] == ("improved", ["gpt (monday) error 50.0", "gpt (tuesday) partial 75.0"])
+    heads = ["gpt (monday): error, 0 of 2 tests", "gpt (tuesday): partial, 1 of 2 tests"]
+    assert re.findall(r"<h3>(gpt.*?)</h3>", page) == heads

@@ -340,3 +340,15 @@ def test_an_exams_files_that_hold_something_else_are_said_to_be_damaged(runs, tm
 
     assert isinstance(result.exception, MarkbookError), (result.output, result.exception)
     assert "is damaged" in str(result.exception)
+
+
+@pytest.mark.parametrize("label", ["name", "tags", "notes"])
+def test_a_label_that_is_none_stops_no_report(runs, tmp_path, label):
+    run = tmp_path / "copy"
+    shutil.copytree(runs["exam"], run)
+    for wrong in (5, True, {"x": None}, "\ud800"):
+        record = json.loads((run / "run.json").read_text()) | {label: wrong}
+        (run / "run.json").write_text(json.dumps(record))
+        result = invoke("report", run, "--output", tmp_path / "out")
+
+        assert result.exit_code == 0, (wrong, result.output, result.exception)

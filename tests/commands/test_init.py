@@ -175,3 +175,35 @@ def test_a_full_disk_is_said_and_leaves_no_half_starter(tmp_path, monkeypatch):
     assert code == 73
     assert "No space left on device" in err
     assert not (tmp_path / "mine").exists()
+
+
+def test_the_action_takes_solutions_in_lines_and_keeps_a_comment_short(tmp_path):
+    root = PAGE.parents[1]
+    start = root / "examples" / "start" / "exam"
+    answer = json.loads((start / "answers.jsonl").read_text().splitlines()[0])
+    names = [f"{at:02}{'m' * 150}" for at in range(70)]
+    for name, models in (("few.jsonl", ["only"]), ("many.jsonl", names)):
+        rows = [json.dumps(answer | {"model": model}) + "\n" for model in models]
+        (tmp_path / name).write_text("".join(rows), encoding="utf-8")
+    environment = {
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "BENCHMARK": str(start / "benchmark.jsonl"),
+        "SOLUTIONS": "few.jsonl\nmany.jsonl\n", "BASELINE": "", "FAIL_UNDER": "", "GITHUB_STEP_SUMMARY": "summary.md",
+        "GITHUB_RUN_ID": "7", "GITHUB_SERVER_URL": "https://git.example", "GITHUB_REPOSITORY": "a/b",
+    }  # fmt: skip
+
+    made = subprocess.run(
+        ["bash", root / "scripts" / "action.sh"],
+        cwd=tmp_path,
+        env={**os.environ, **environment},
+        capture_output=True,
+        check=False,
+    )
+
+    assert made.returncode == 0, made.stderr.decode()
+    comment = (tmp_path / "markbook-report" / "report.md").read_text(encoding="utf-8", errors="replace")
+    assert "only" in comment
+    assert names[-1][:20] in comment
+    assert len(comment) < 65_536
+    assert comment.partition("The rest is left out: a comment holds no more.")[2].startswith(
+        "\n\nCharts, and the answers"
+    )

@@ -270,3 +270,10 @@ def test_the_latest_run_to_resume_lies_where_the_output_says(tmp_path, monkeypat
     code, _, err = markbook("exam", "--resume", "latest")
     assert code == 2
     assert "there is no run in generated" in err
+
+
+def test_the_name_of_a_file_in_a_wrong_place_rings_no_bell(tmp_path):
+    code, _, err = markbook("exam", "a\x07\x1b]0;owned.jsonl")
+
+    assert code == 2
+    assert r"Got unexpected extra argument (a\x07\x1b]0;owned.jsonl)" in err

@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -367,3 +368,75 @@ def test_times_and_costs_that_no_run_can_have_are_unknown(tmp_path, log):
 
     assert summary["cost"] is None
     assert summary["seconds"] in (None, 1.0)
+
+
+def tau(name, texts=("hello",)):
+    """Return a run of tau-bench's log."""
+    return {
+        "task_id": name,
+        "trial": 0,
+        "reward": 1.0,
+        "info": {},
+        "traj": [{"role": "user", "content": text} for text in texts],
+    }
+
+
+def test_an_id_with_half_a_character_has_a_link_to_label_it(tmp_path):
+    (tmp_path / "log.json").write_text(json.dumps([tau("\ud800"), tau("b")]), encoding="utf-8")
+
+    result = run(tmp_path / "log.json", "--html", tmp_path / "t.html", "--label-at", "http://127.0.0.1:9/?token=x")
+
+    assert result.exit_code == 0
+    links = re.findall(r'href="(http[^"]*)"', (tmp_path / "t.html").read_text(encoding="utf-8"))
+    assert links == [f"http://127.0.0.1:9/find?token=x&amp;id=task+{name}+trial+0" for name in ("%3F", "b")]
+
+
+def test_steps_without_words_fill_a_page_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(page, "_STEP_TEXT", 2_000)
+    (tmp_path / "log.json").write_text(json.dumps([tau(at, ("",) * 20) for at in range(3)]), encoding="utf-8")
+
+    run(tmp_path / "log.json", "--html", tmp_path / "t.html")
+
+    assert re.findall(r'<div class="run[^"]*" id="([^"]*)"', (tmp_path / "t.html").read_text()) == ["run-1"]
+
+
+def test_page_and_terminal_count_from_the_same_beginning(tmp_path):
+    at = "2026-01-01T00:00:{:02}+00:00".format
+    call = {"id": "c", "function": "look", "arguments": {}}
+    sample = {
+        "id": "s", "epoch": 1, "input": "hello", "messages": [{"role": "assistant", "content": "", "tool_calls": [call]}],
+        "events": [
+            {"event": "model", "timestamp": at(0), "output": {}},
+            {"event": "tool", "timestamp": at(5), "completed": at(7), **call},
+        ],
+    }  # fmt: skip
+    log = {"version": 2, "status": "success", "eval": {"task": "t", "model": "m"}, "samples": [sample]}
+    (tmp_path / "log.json").write_text(json.dumps(log), encoding="utf-8")
+
+    shown = run(tmp_path / "log.json", "--html", tmp_path / "t.html").stdout
+
+    assert re.search(r"5\.000 +2\.000 +assistant +look", shown), shown
+    assert 'aria-label="from 5.00 s for 2.00 s"' in (tmp_path / "t.html").read_text()
+
+
+@pytest.mark.parametrize(("wanted", "tool"), [("3", "tool-1"), ("1", "tool-2"), ("2", "tool-0"), ("4", "tool-3")])
+def test_an_id_that_looks_like_a_number_goes_before_the_number(tmp_path, wanted, tool):
+    path = some_runs(tmp_path / "log.jsonl")
+    runs = [
+        json.loads(line) | {"execution_id": name}
+        for line, name in zip(path.read_text().splitlines(), "231x", strict=True)
+    ]
+    path.write_text("".join(json.dumps(run) + "\n" for run in runs))
+
+    result = run(path, "--run", wanted, "--html", tmp_path / "t.html")
+
+    assert f"{tool} failed" in result.stdout.partition("\nAgents")[0]
+    shown = re.search(r'<div class="run first".*?</div>', (tmp_path / "t.html").read_text(), re.DOTALL)
+    assert tool in shown.group()
+
+
+def test_a_browser_without_has_shows_a_run():
+    """One selector that a browser does not know takes the whole rule with it."""
+    looks = (Path(page.__file__).parent / "page.css").read_text(encoding="utf-8")
+
+    assert ".run.first,.run:target{display:block}" in looks

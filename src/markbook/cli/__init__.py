@@ -9,6 +9,7 @@ import contextlib
 import errno
 import gc
 import importlib
+import io
 import logging
 import os
 import sys
@@ -161,7 +162,13 @@ def main(args: list[str] | None = None) -> None:
         click.echo("markbook: interrupted", err=True)
         is_interrupted = True
     except click.ClickException as error:
-        error.show()
+        from markbook.text import visible
+
+        stream = io.StringIO()
+        error.show(stream)
+        click.echo(
+            visible(stream.getvalue()), nl=False, err=True
+        )  # it may quote a file's name, which the shell filled in
         if "unexpected extra argument" in str(error) and isinstance(error, click.UsageError) and error.ctx is not None:
             needed = [
                 name.opts[0]

@@ -12,9 +12,9 @@ from markbook.report.html import policy, render_template, show_picture, style
 from markbook.report.page import MOST_BYTES, Chart, Page, Problem, Section, ShownAnswer, ShownTest
 from markbook.report.words import costs, folder_names, missing_text
 from markbook.results.comparison import Comparison, headline, tables
-from markbook.results.kind import Shown, open_results
+from markbook.results.kind import Entry, Shown, open_results
 from markbook.results.leaderboard import Leaderboard, Standing
-from markbook.results.sheet import Cell, Sheet, Status, find_status
+from markbook.results.sheet import STATUSES, Cell, Sheet, Status, find_status
 from markbook.store import Run
 from markbook.text import Table, cut
 from markbook.text.format import NOTHING, Scale, format_level
@@ -227,15 +227,15 @@ def find_change(sheet: Sheet, sample: str) -> str:
 def _problems(runs: Sequence[Run], sheet: Sheet, changes: Mapping[str, str]) -> Iterator[Problem]:
     """Yield the samples with what each model handed in, as many as a page holds."""
     results = [open_results(run) for run in runs]
-    places: dict[tuple[int, str, str], int] = {}
-    statuses: dict[tuple[int, str, str], Status] = {}
+    worst: dict[tuple[int, str, str], tuple[tuple[float, ...], Entry]] = {}
+    sign = 1 if sheet.direction == "higher" else -1
     for at, result in enumerate(results):
         for entry in result.entries():
             key = at, entry.model, entry.sample
-            places.setdefault(key, entry.location)
-            # Of several attempts the worst: a model that fails sometimes is not shown as passing.
-            if key not in statuses or entry.status != "passed":
-                statuses[key] = entry.status
+            # Of several attempts the worst, whenever it was marked: a model that fails sometimes is not shown as passing.
+            rank = -STATUSES.index(entry.status), sign * (entry.score or 0.0), entry.attempt
+            if key not in worst or rank < worst[key][0]:
+                worst[key] = rank, entry
     scale, spent = Scale(sheet.range), 0
     for sample, change in itertools.islice(changes.items(), _SAMPLES):
         attempts: list[tuple[str, Shown]] = []
@@ -244,10 +244,12 @@ def _problems(runs: Sequence[Run], sheet: Sheet, changes: Mapping[str, str]) -> 
             key, cell = (at, own, sheet.renamed.get((at, sample), sample)), sheet.marks[model].get(sample)
             # Where no attempt is kept, as of a plain table, the mark says what can be said.
             is_absent = cell is None or cell.value is None
-            status = statuses.get(key) or find_status(is_absent=is_absent, all_passed=cell.passed if cell else None)
+            lowest = worst[key][1] if key in worst else None
+            status = find_status(is_absent=is_absent, all_passed=cell.passed if cell else None)
+            status = lowest.status if lowest else status
             outcomes.append((model, status, scale.value(cell.value) if cell else ""))
-            if key in places and len(attempts) < _ANSWERS:
-                attempts.append((model, results[at].show_attempt(places[key])))
+            if lowest and len(attempts) < _ANSWERS:
+                attempts.append((model, results[at].show_attempt(lowest.location)))
         problem = _problem(sample, change, attempts, tuple(outcomes))
         spent += len(problem.prompt) + 120 * len(outcomes) + sum(len(check.text) + 60 for check in problem.checks)
         spent += sum(

@@ -193,7 +193,7 @@ class RunSite:
             raise NotFound
         index = self.index(whole(number))
         index.wait(_EVERY, 30.0)
-        return run_pages.copy_attempts(index, read_query(query, "sample"), form)
+        return run_pages.copy_attempts(index, read_query(query, "sample"), query.get("text", "").strip()[:500], form)
 
     def changes(self, query: Mapping[str, str]) -> str:
         """Return the comparison of the named runs, the oldest first, as the page that `markbook compare --html` writes.
@@ -227,6 +227,7 @@ class RunSite:
             broken=broken,
             query=query,
             folder=str(self.folder),
+            search=lambda words: address("/", Query(), q=words),
             most=MOST_RUNS,
             is_cut=len(self._numbers) >= MOST_RUNS,
         )

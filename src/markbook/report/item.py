@@ -153,18 +153,18 @@ class ShownStep:
 def order_steps(trace: Trace) -> tuple[float | None, list[Step]]:
     """Return when a run began, and its steps as they are shown: by their times where all have one, else as the log has them."""
     starts = [step.start for step in trace.steps if step.start is not None]
-    begin = trace.start if trace.start is not None else min(starts, default=None)
     steps = list(trace.steps)
+    begin = min(starts if trace.start is None else [trace.start, *starts], default=None)
     return begin, sorted(steps, key=lambda step: step.start or 0.0) if len(starts) == len(steps) else steps
 
 
 def describe_steps(trace: Trace) -> list[ShownStep]:
     """Return the first steps of a run, every foreign word made plain."""
-    starts = [step.start for step in trace.steps if step.start is not None]
-    ends = [step.end for step in trace.steps if step.end is not None]
-    begin = min(starts, default=0.0)
-    span = max([*starts, *ends], default=begin) - begin
-    return [_show_step(step, begin, span) for step in order_steps(trace)[1][:STEPS]]
+    begin, steps = order_steps(trace)
+    times = [time for step in steps for time in (step.start, step.end) if time is not None]
+    begin = begin or 0.0
+    span = max(times, default=begin) - begin
+    return [_show_step(step, begin, span) for step in steps[:STEPS]]
 
 
 def _show_step(step: Step, begin: float, span: float) -> ShownStep:

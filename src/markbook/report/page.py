@@ -109,12 +109,12 @@ class Page:
 
 def of_run(page: Page, manifest: Mapping[str, Any]) -> Page:
     """Return a page that says in its head which run it is of: its labels, day, command, version and inputs."""
-    inputs = manifest.get("inputs") or {}
+    inputs, tags = manifest.get("inputs") or {}, manifest.get("tags")
     digests = [f"{name} {str(digest)[:12]}" for name, digest in sorted(inputs.items())]
     more = f" and {len(digests) - 3} more" if len(digests) > 3 else ""
     facts = (
         ("Run", str(manifest.get("name") or "")),
-        ("Tags", ", ".join(map(str, manifest.get("tags") or ()))),
+        ("Tags", ", ".join(map(str, tags if isinstance(tags, list) else ()))),
         ("Notes", str(manifest.get("notes") or "")),
         ("Started", str(manifest.get("started") or "")[:16].replace("T", " ")),
         ("Made by", f"markbook {manifest.get('command', '')} {manifest.get('markbook', '')}".strip()),

@@ -234,10 +234,10 @@ class Index:
             names[_SAMPLE].number(entry.sample),
             STATUSES.index(entry.status),
             # A missing score is NaN in this table and nowhere else: no comparison with it holds, so filters leave it out.
-            float("nan") if entry.score is None else entry.score,
+            float("nan") if entry.score is None else float(entry.score),
             names[_ERROR].number(entry.error),
             names[_TOPIC].number(entry.topic),
-            float("nan") if entry.seconds is None else entry.seconds,
+            float("nan") if entry.seconds is None else float(entry.seconds),
         )
 
     def table(self) -> Table:

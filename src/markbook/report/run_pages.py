@@ -85,7 +85,9 @@ def build_matrix(index: Index, order: str, start: int, count: int) -> Matrix:
         spread = np.where(tries > 1, np.maximum(0.0, squares / tries - means**2), 0.0)
     sign = -1.0 if index.results.direction == "lower" else 1.0
     if order == "unsolved":
-        is_solved = np.isin(np.arange(len(samples)), table[table[:, 3] == STATUSES.index("passed"), 2])
+        # A metric that says neither right nor wrong does not say that nobody solved it either.
+        solved = [STATUSES.index("passed"), STATUSES.index("scored")]
+        is_solved = np.isin(np.arange(len(samples)), table[np.isin(table[:, 3], solved), 2])
         chosen = [at for at in _order_items("worst", sign * means, spread, samples) if not is_solved[at]]
     else:
         chosen = _order_items(order, sign * means, spread, samples)
@@ -188,7 +190,8 @@ def read_query(parameters: Mapping[str, str], default: str = "") -> Query:
 def address(path: str, query: Query, **more: object) -> str:
     """Return an address that asks for the same again: what a permanent link is."""
     values = {name: value for name, value in {**asdict(query), **more}.items() if value not in ("", None)}
-    return f"{path}?{urlencode(values)}" if values else path
+    # Half a character, as a damaged run.json may hold one, cannot stand in an address.
+    return f"{path}?{urlencode(values, errors='replace')}" if values else path
 
 
 def list_attempts(index: Index, query: Query, words: str, start: int) -> Listed:
@@ -199,7 +202,6 @@ def list_attempts(index: Index, query: Query, words: str, start: int) -> Listed:
         following = start + PAGE_ROWS if start + PAGE_ROWS < places.size or not index.is_done else None
         return Listed(rows, int(places.size), following)
     table, places = index.places(query)
-    words_searched = words.casefold().split()
     # Texts stay in the journal, so a search reads attempt by attempt; the next page goes on where this one stopped.
     until = time.monotonic() + _TEXT_SECONDS
     entries: list[Entry] = []
@@ -207,15 +209,20 @@ def list_attempts(index: Index, query: Query, words: str, start: int) -> Listed:
     while at < places.size and len(entries) < PAGE_ROWS and time.monotonic() < until:
         entry = index.get_entry(table[places[at]])
         at += 1
-        try:
-            attempt = index.results.show_attempt(entry.location)
-        except _UNREADABLE:
-            continue
-        why = str(attempt.why.to_record()) if attempt.why else ""
-        text = f"{attempt.sample}\n{attempt.text}\n{attempt.error}\n{why}".casefold()
-        if all(word in text for word in words_searched):
+        if has_words(index, entry, words):
             entries.append(entry)
     return Listed(entries, int(places.size), at if at < places.size else None, at - start)
+
+
+def has_words(index: Index, entry: Entry, words: str) -> bool:
+    """Return whether an attempt has each of these words in its name, its answer or what is said of it."""
+    try:
+        attempt = index.results.show_attempt(entry.location)
+    except _UNREADABLE:
+        return False
+    why = str(attempt.why.to_record()) if attempt.why else ""
+    text = f"{attempt.sample}\n{attempt.text}\n{attempt.error}\n{why}".casefold()
+    return all(word in text for word in words.casefold().split())
 
 
 def find_side(index: Index, number: int, location: int) -> Side:
@@ -279,11 +286,12 @@ def compare_page(sides: list[Side]) -> str:
     return render("browse/compare.html.j2", title=title, sides=sides, differences=differences, compared=_LINES)
 
 
-def copy_attempts(index: Index, query: Query, form: str) -> Iterator[str]:
-    """Yield the attempts that are asked for, at most `COPIED_ROWS`: as Markdown, or as CSV with what was asked and answered."""
+def copy_attempts(index: Index, query: Query, words: str, form: str) -> Iterator[str]:
+    """Yield those of the first `COPIED_ROWS` attempts with these words: as Markdown, or as CSV with what was asked and answered."""
     table, places = index.places(query)
     heads = ("item", "model", "result", "score", "error", "topic", "seconds")
     entries = [index.get_entry(table[at]) for at in places[:COPIED_ROWS]]
+    entries = [entry for entry in entries if not words or has_words(index, entry, words)]
     rows = [
         (entry.sample, entry.model, entry.status, entry.score, entry.error, entry.topic,
          None if entry.seconds is None else round(entry.seconds, 4))
@@ -355,7 +363,7 @@ def run_page(index: Index, number: int, about: Mapping[str, object], parameters:
         by=sort_by,
         of=lambda location: address(f"/attempt/{number}/{location}", query),
         plain=lambda **more: address(path, Query(), **more),
-        copy_at=lambda form: address(f"/copy/{number}.{form}", query),
+        copy_at=lambda form: address(f"/copy/{number}.{form}", query, text=words),
         **about,
     )
 
@@ -364,6 +372,7 @@ def run_page(index: Index, number: int, about: Mapping[str, object], parameters:
 
 _MODELS = 12
 _TREND = 60
+_LARGEST = 1e300
 
 
 @dataclass(frozen=True, slots=True)
@@ -395,7 +404,7 @@ class ListedRun:
     started: str
     scores: tuple[Score, ...]
     group: tuple[str, ...]
-    """What runs of one benchmark have in common."""
+    """What runs of one benchmark have in common whose scores are measured alike; the metric comes last."""
     n_more: int = 0
     """Models with a score beyond those in `scores`."""
     alike: int = 1
@@ -421,6 +430,7 @@ def describe_run(number: int, folder: str, run: Run) -> ListedRun:
     what = str(config.get("benchmark_name") or ", ".join(_names(config.get("tasks"))) or run.command)
     tags = manifest.get("tags") if isinstance(manifest.get("tags"), list) else []
     scores = manifest.get("scores") if isinstance(manifest.get("scores"), list) else []
+    metric = next((cut(str(_object(record).get("metric") or ""), 80) for record in scores or ()), "")
     return ListedRun(
         number=number,
         folder=folder,
@@ -431,10 +441,10 @@ def describe_run(number: int, folder: str, run: Run) -> ListedRun:
         status=run.status,
         what=what,
         models=", ".join(_names(config.get("models"))),
-        started=str(manifest.get("started", "")),
+        started=str(manifest.get("started") or ""),
         scores=tuple(score for record in (scores or ())[:_MODELS] if (score := _score(record)) is not None),
         n_more=max(0, len(scores or ()) - _MODELS),
-        group=(run.command, what, str(inputs.get("benchmark", ""))),
+        group=(run.command, what, str(inputs.get("benchmark", "")), str(config.get("error_policy")), metric),
     )
 
 
@@ -448,21 +458,27 @@ def _names(value: object) -> list[str]:
 
 
 def _score(record: Any) -> Score | None:
-    if not isinstance(record, Mapping) or not isinstance(record.get("value"), int | float):
+    if not isinstance(record, Mapping) or (value := _to_drawn(record.get("value"))) is None:
         return None
-    limits = record.get("range")
-    scale = Scale((0.0, 1.0) if limits == [0.0, 1.0] else (0.0, 0.0))
-    value = float(record["value"])
-    low, high = (record.get(end) if isinstance(record.get(end), int | float) else value for end in ("low", "high"))
-    has_interval = low != high
-    points = (scale.factor * value, scale.factor * float(low or 0.0), scale.factor * float(high or 0.0))
+    scale = Scale((0.0, 1.0) if record.get("range") == [0.0, 1.0] else (0.0, 0.0))
+    low, high = (_to_drawn(record.get(end)) for end in ("low", "high"))
+    if low is None or high is None:  # one end alone makes no interval
+        low = high = value
+    points = (scale.factor * value, scale.factor * low, scale.factor * high)
     return Score(
         cut(str(record.get("model", "")), 80),
         scale.value(value),
-        scale.spread(low, high) if has_interval else "",
+        scale.spread(low, high) if low != high else "",
         points,
         is_percent=scale.factor == 100,
     )
+
+
+def _to_drawn(value: object) -> float | None:
+    """Return a number that a chart can show: neither infinite nor larger than its pixels can be computed of."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < _LARGEST:
+        return None
+    return float(value)
 
 
 def alike(runs: Sequence[ListedRun]) -> list[ListedRun]:
@@ -489,7 +505,7 @@ def trend_page(number: int, runs: Sequence[ListedRun]) -> str:
     before: dict[str, float] = {}
     for run in ordered:
         for score in run.scores:
-            value, low, high = (round(point, 2) for point in score.points)
+            value, low, high = score.points
             marks.append({"series": score.model, "x": labels[run.number], "value": value, "low": low, "high": high})
             last = before.get(score.model)
             change = None if last is None else value - last
@@ -509,7 +525,7 @@ def trend_page(number: int, runs: Sequence[ListedRun]) -> str:
         marks,
         list(before),
         x_title="Run, the oldest first",
-        y_title="Score",
+        y_title=ordered[-1].group[-1] or "Score",
         band=False,
         x_order=list(labels.values()),
         domain=domain,

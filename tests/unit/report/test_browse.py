@@ -1,5 +1,7 @@
 """The local page: what it shows, how quickly it opens, and whom it refuses."""
 
+import csv
+import html
 import http.client
 import io
 import json
@@ -576,8 +578,6 @@ def test_the_better_end_of_the_scale_has_the_better_colour(tmp_path, monkeypatch
 
 
 def test_lists_are_copied_as_csv_and_markdown(serve, folder):
-    import csv
-
     client = serve(folder)
     number = number_of(client, "exam")
     total = len(locations(folder, "exam"))
@@ -799,3 +799,112 @@ def test_runs_and_models_that_the_lists_leave_out_are_counted(tmp_path, monkeypa
     assert "are looked for" not in before
     assert "no further runs are looked for once 3 are found" in after
     assert "score changed. 1 older ones are left out." in site.page(f"/trend/{number_in(site)}", {})
+
+
+def with_manifest(folder, **changes):
+    """Write a run of a task whose run.json says something else."""
+    run = task_run(folder, [task_row(0, 0.5)])
+    manifest = json.loads((run.folder / "run.json").read_text())
+    (run.folder / "run.json").write_text(json.dumps(manifest | changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"tags": ["\ud800", "good"]}, r'href="/?q=%3F">\ud800</a>'),
+        ({"scores": [{"model": "m", "value": 10**400}, {"model": "n", "value": 2.5}]}, "<div>n <strong>2.500</strong></div>"),
+        ({"scores": [{"model": "n", "value": 2.5, "low": -(10**400), "high": 3.0}]}, "<div>n <strong>2.500</strong></div>"),
+        ({"scores": [{"model": "n", "value": 2.5, "low": 2.0, "high": None}]}, "<div>n <strong>2.500</strong></div>"),
+        ({"scores": [{"model": "n", "value": 2.5, "low": 2.0, "high": float("inf")}]}, "<div>n <strong>2.500</strong></div>"),
+        ({"scores": [{"model": "m", "value": True}, {"model": "n", "value": 2.5}]}, "<td><div>n <strong>2.500</strong></div>"),
+    ],
+)  # fmt: skip
+def test_a_run_json_that_says_odd_things_leaves_the_list_and_the_trend(tmp_path, changes, words):
+    with_manifest(tmp_path / "odd", **changes)
+    with_manifest(tmp_path / "good", scores=[{"model": "m", "value": 1.5}])
+    site = RunSite(tmp_path)
+
+    page = site.page("/", {})
+
+    assert words in page
+    assert "<div>m <strong>1.500</strong></div>" in page
+    assert "<svg" in site.page(f"/trend/{number_in(site)}", {})
+
+
+def test_the_change_of_a_small_score_is_not_rounded_first(tmp_path):
+    for day, value in (("01", 0.1236), ("02", 0.1276)):
+        with_manifest(tmp_path / day, started=f"2026-01-{day}", scores=[{"model": "m", "value": value}])
+    site = RunSite(tmp_path)
+
+    page = site.page(f"/trend/{number_in(site)}", {})
+
+    assert re.findall(r'<td class="num">([^<]*)</td></tr>', page) == ["–", "+0.004"]
+    heights = re.findall(r'<circle cx="[\d.]+" cy="([\d.]+)" r="4"', page.partition("</svg>")[0])
+    assert len(set(heights)) == 2
+
+
+def test_a_list_by_words_is_copied_by_the_same_words(serve, folder):
+    client = serve(folder)
+    number = number_of(client, "exam")
+    _, page = client.get(f"/run/{number}?text=closures_0")
+
+    csv_at, markdown_at = (html.unescape(at) for at in re.findall(r'href="(/copy/[^"]*)"', page))
+    rows = list(csv.DictReader(io.StringIO(client.get(csv_at)[1])))
+
+    assert {row["item"] for row in rows} == {"closures_0"}
+    assert f"<output>{len(rows)} found in" in page
+    assert len(client.get(markdown_at)[1].splitlines()) == 2 + len(rows)
+
+
+def test_of_scores_that_say_neither_right_nor_wrong_none_is_unsolved(tmp_path):
+    task_run(tmp_path, [task_row(0, 1.0), task_row(1, 0.2)])
+    site = RunSite(tmp_path)
+
+    page = site.page(f"/matrix/{number_in(site)}", {"order": "unsolved"})
+
+    assert "<p>0 items that no model solved." in page
+
+
+@pytest.mark.parametrize("seconds", [[1], {}, "soon", 10**400])
+def test_a_time_that_is_none_stops_the_reading_where_it_stands(tmp_path, seconds):
+    run = made(tmp_path, models={"m": 1.0}, problems=3, finish="")
+    with RunWriter.resume(run.folder, Manifest("exam", run.manifest["config"], run.manifest["inputs"])) as writer:
+        record = attempt_record(Attempt("closures_0", "x", "m", 1), Outcome(()))
+        writer.add(OUTCOME, ("m", "closures_0", 1), record | {"seconds": seconds})
+        writer.finish("done")
+    site = RunSite(tmp_path)
+
+    page = site.page(f"/run/{number_in(site)}", {})
+
+    assert "<output>3 attempts</output>" in page
+    assert "Reading stopped: " in page
+
+
+def test_scores_of_another_metric_are_no_part_of_a_trend(tmp_path):
+    for day, metric, value in (("01", "bleu", 0.2), ("02", "edit_distance", 0.9), ("03", "bleu", 0.3)):
+        scores = [{"model": "m", "metric": metric, "value": value, "range": [0.0, 1.0]}]
+        with_manifest(tmp_path / day, started=f"2026-01-{day}", scores=scores)
+    site = RunSite(tmp_path)
+
+    (number,) = set(re.findall(r'href="/trend/(\d+)">trend of 2 runs', site.page("/", {}))) & {
+        str(number) for number, opened in site._opened.items() if opened.path.parent.name == "03"
+    }
+    page = site.page(f"/trend/{number}", {})
+
+    assert re.findall(r'<td class="num">([^<]*)</td></tr>', page) == ["–", "+10.0"]
+    assert ">bleu</text>" in page
+
+
+def test_a_filter_tells_names_apart_that_differ_in_blanks(serve, tmp_path):
+    made(tmp_path, models={"a  b": 1.0, "a b": 0.0}, problems=3)
+    client = serve(tmp_path)
+
+    with chromium() as browser, Watched(browser, client.server.address, offline=False) as seen:
+        seen.page.click("th a")
+        seen.page.select_option("select[name=model]", index=1)
+        seen.page.click("button:has-text('Filter')")
+        names = seen.page.eval_on_selector_all(
+            "form tbody td:nth-child(2)", "cells => cells.map(cell => cell.textContent)"
+        )
+
+    assert names == ["a  b"] * 3

@@ -260,3 +260,14 @@ def test_show_says_how_many_attempts_it_leaves_out_and_its_json_has_all(exam_run
     assert text.endswith("\n\n... and 2 more attempts: --json shows all, --model those of one model\n")
     assert text.count("Prompt\n") == 1
     assert [attempt["model"] for attempt in record] == ["a"] * 3 + ["b"] * 3
+
+
+def test_of_several_answers_to_a_row_the_worst_stands_in_its_line(tmp_path):
+    tests = {"verdict": "separated", "error": "", "detail": "", "fault": ""}
+    passed, failed = ({**tests, "passed": is_right} for is_right in (True, False))
+    rows = [task_row(0, 0.5, tests=tests) | {"index": at} for at, tests in enumerate((passed, failed, passed))]
+    run = task_run(tmp_path, rows)
+
+    (problem,) = open_results(run).page().problems
+
+    assert problem.outcomes == (("m", "failed", ""),)

@@ -35,7 +35,7 @@ Examples:
 @click.option("--format", "reader", metavar="NAME", help="Format of the trace [default: detected from the content].")
 @click.option("--profile", type=click.Choice(["corrected", "documented"]), default="corrected", show_default=True)
 @click.option("--steps", default=40, show_default=True, help="Maximum lines of the timeline.")
-@click.option("--run", "run_name", default="", metavar="RUN", help="Show this run of several: its number or its id.")
+@click.option("--run", "run_name", default="", metavar="RUN", help="Show this run of several: its id, or its number.")
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write an HTML page with the graph.")
 @click.option(
     "--label-at", default="", metavar="URL", help="URL printed by `markbook label --reasons`, for links from the page."

@@ -70,6 +70,8 @@ _EDGES = 300
 _RUNS = 200
 _STEP_TEXT = 4_000_000
 """Characters of the steps of all runs of a page: the runs that come after them are listed without their steps."""
+_STEP_MARKUP = 250
+"""Characters that a step takes besides its texts."""
 _SIZE = 420
 _RING = 150
 
@@ -91,7 +93,7 @@ class RunPages:
         if not is_wanted and (len(self.shown) >= _RUNS or self._room <= 0):
             return
         steps = describe_steps(run)
-        self._room -= sum(len(text) for step in steps for _, text in step.texts)
+        self._room -= sum(_STEP_MARKUP + sum(len(text) for _, text in step.texts) for step in steps)
         failed = sum(step.ok is False for step in run.steps)
         ended = {True: "It succeeded", False: "It failed", None: "The log does not say whether it succeeded"}[
             run.success
@@ -145,7 +147,9 @@ def find_link(address: str, name: str) -> str:
     # The address goes into a page as a link: only our own server on this machine may stand there.
     if parts.scheme != "http" or parts.hostname not in ("127.0.0.1", "localhost"):
         return ""
-    return urlunsplit(("http", parts.netloc, "/find", urlencode([*parse_qsl(parts.query), ("id", name)]), ""))
+    return urlunsplit(
+        ("http", parts.netloc, "/find", urlencode([*parse_qsl(parts.query), ("id", name)], errors="replace"), "")
+    )
 
 
 class _Node(TypedDict):

@@ -33,7 +33,7 @@ class TraceSum:
     Args:
         name: of the file.
         profile: of the metrics.
-        run_name: the run whose steps are shown, by its number or its id; the first if empty.
+        run_name: the run whose steps are shown, by its id or its number; the first if empty.
     """
 
     def __init__(self, name: str, profile: str, run_name: str = "") -> None:
@@ -42,7 +42,7 @@ class TraceSum:
         self.first: Trace | None = None
         self.shown: Trace | None = None
         """The run whose steps are shown."""
-        self.is_found = False
+        self.is_found = self._is_named = False
         self._run_name = run_name
         self.outcomes: Counter[bool | None] = Counter()
         self.agents: dict[str, None] = {}
@@ -89,8 +89,10 @@ class TraceSum:
         if self.first is None:
             self.first, self._only, self.shown = run, measured, run
         # One run alone is kept whole: the one whose timeline is shown.
-        if self._run_name and not self.is_found and self._run_name in (str(self.count), run.id):
-            self.shown, self.is_found = run, True
+        # An id may look like a number; it goes before the number of another run, wherever that stands.
+        is_named = bool(self._run_name) and run.id == self._run_name and not self._is_named
+        if is_named or (not self.is_found and str(self.count) == self._run_name):
+            self.shown, self.is_found, self._is_named = run, True, is_named
         self.outcomes[run.success] += 1
         self.tool_calls += run.tool_calls
         self.messages += run.messages
