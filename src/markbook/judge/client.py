@@ -164,15 +164,10 @@ def read_token(record: object) -> TokenRecord:
     token = record if isinstance(record, Mapping) else {}
     digits = token.get("digits")
     entries = digits.items() if isinstance(digits, Mapping) else ()
-    return TokenRecord(
-        token=str(token.get("token", "")),
-        digits={
-            # `abs` of NaN is not below anything, so NaN falls out here as well.
-            str(name): float(value)
-            for name, value in entries
-            if isinstance(value, int | float) and abs(value) < 1e300
-        },
-    )
+    numbers = [(str(name), value) for name, value in entries if isinstance(value, int | float)]
+    # `abs` of NaN is not below anything, so NaN falls out here as well.
+    kept_digits = {name: float(value) for name, value in numbers if abs(value) < 1e300}
+    return TokenRecord(token=str(token.get("token", "")), digits=kept_digits)
 
 
 def reduce_logprobs(tokens: Iterable[Mapping[str, object]]) -> tuple[TokenRecord, ...]:
@@ -362,14 +357,8 @@ class JudgeClient:
     ) -> None:
         """Put the parts together.
 
-        Args:
-            model: what it is called.
-            client: a model of pydantic-ai; may be None where the cassette is whole.
-            patience: how much is done for one answer.
-            cassette: what is replayed or recorded.
-            price: of its tokens, where it is known.
-            mode: how the structure is asked for.
-            spent: US dollars of the patience's `max_cost` that are gone already.
+        The client, a model of pydantic-ai, may be None where the cassette is whole; `spent` is what is gone already of the
+        patience's `max_cost`, in US dollars.
         """
         self.model = model
         self.ways = Ways(mode)
