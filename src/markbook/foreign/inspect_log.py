@@ -114,8 +114,8 @@ def _row(sample: Mapping[str, object], model: str, lone: list[str]) -> Row:
         (mapping(choice.get("message")).get("content") for choice in objects(output.get("choices"))), ""
     )
     index = epoch - 1 if isinstance(epoch, int) and epoch > 0 else 0  # Inspect counts epochs from 1
-    name, asked = words(sample.get("id")), sample.get("input")
-    return Row(model, name, metrics, index, cut_text(asked), cut_text(reply), digest_input("inspect", asked))
+    name, question = words(sample.get("id")), sample.get("input")
+    return Row(model, name, metrics, index, cut_text(question), cut_text(reply), digest_input("inspect", question))
 
 
 def _whole(rows: MarkedRows, about: Mapping[str, object], path: Path) -> MarkedRows:

@@ -156,5 +156,5 @@ def _row(result: Mapping[str, object], name: str, prompts: Mapping[str, str]) ->
         why = missing_failure(result.get("error") or "promptfoo counts it as an error")
         metrics = dict.fromkeys([*metrics, *(name for name in would if isinstance(name, str))], why)
     reply = mapping(result.get("response")).get("output")
-    asked = mapping(result.get("prompt")).get("raw") or variables
-    return Row(model, name, metrics, 0, cut_text(asked), cut_text(reply), digest_input("promptfoo", variables))
+    prompt = mapping(result.get("prompt")).get("raw") or variables
+    return Row(model, name, metrics, 0, cut_text(prompt), cut_text(reply), digest_input("promptfoo", variables))

@@ -166,8 +166,8 @@ def read_token(record: object) -> TokenRecord:
     entries = digits.items() if isinstance(digits, Mapping) else ()
     numbers = [(str(name), value) for name, value in entries if isinstance(value, int | float)]
     # `abs` of NaN is not below anything, so NaN falls out here as well.
-    kept_digits = {name: float(value) for name, value in numbers if abs(value) < 1e300}
-    return TokenRecord(token=str(token.get("token", "")), digits=kept_digits)
+    likely = {name: float(value) for name, value in numbers if abs(value) < 1e300}
+    return TokenRecord(token=str(token.get("token", "")), digits=likely)
 
 
 def reduce_logprobs(tokens: Iterable[Mapping[str, object]]) -> tuple[TokenRecord, ...]:

@@ -250,10 +250,10 @@ def _align_words(expected: Tokens, actual: Tokens) -> tuple[int, tuple[tuple[Cha
     """Return how many words the longest common subsequence has, and the edits around it."""
     from rapidfuzz.distance import LCSseq
 
-    (wanted, ours), (given, theirs) = (
+    (words, ours), (other_words, theirs) = (
         ([f"{word} " for word, _ in side], [word for _, word in side]) for side in (expected, actual)
     )
-    return LCSseq.similarity(ours, theirs), _list_edits(LCSseq.opcodes(ours, theirs), wanted, given)
+    return LCSseq.similarity(ours, theirs), _list_edits(LCSseq.opcodes(ours, theirs), words, other_words)
 
 
 def read_edit_script(name: str, stats: Mapping[str, object], text: str, references: Sequence[str]) -> Evidence | None:

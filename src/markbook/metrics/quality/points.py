@@ -196,15 +196,15 @@ Decide = Callable[[ParsedCode, PointLimits], Point]
 
 def _present(name: str, places: Sequence[Place]) -> Point:
     """Return a point for something that must be there."""
-    return _decided(name, places, passed=True) if places else Point(name, passed=False, evidence="none")
+    return _point_at(name, places, passed=True) if places else Point(name, passed=False, evidence="none")
 
 
 def _absent(name: str, places: Sequence[Place], *, judged: int) -> Point:
     """Return a point for something that must not be there; vacuous where nothing could have been it."""
-    return _decided(name, places, passed=False) if places else Point(name, passed=True, vacuous=not judged)
+    return _point_at(name, places, passed=False) if places else Point(name, passed=True, vacuous=not judged)
 
 
-def _decided(name: str, places: Sequence[Place], *, passed: bool) -> Point:
+def _point_at(name: str, places: Sequence[Place], *, passed: bool) -> Point:
     line, what = places[0]
     more = f" and {len(places) - 1} more" if len(places) > 1 else ""
     return Point(name, passed=passed, line=line, evidence=what + more)
