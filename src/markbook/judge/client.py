@@ -97,8 +97,8 @@ def parse_marks(payload: str, rubric: Rubric) -> dict[str, CriterionMark]:
         listed = quotes[:QUOTES_CAP] if isinstance(quotes, list) else []
         marks[name] = CriterionMark(
             score,
-            _clean_words(reason) if isinstance(reason, str) else "",
-            tuple(_clean_words(quote) for quote in listed if isinstance(quote, str)),
+            whole_text(reason[:REASON_CAP]) if isinstance(reason, str) else "",
+            tuple(whole_text(quote[:REASON_CAP]) for quote in listed if isinstance(quote, str)),
             grade,
         )
     return marks
@@ -125,11 +125,6 @@ def quotes_found(quotes: Sequence[str], texts: Sequence[str]) -> int:
     # Judges quote with other quotation marks, line breaks and dots than the text has; the words must be there.
     bodies = [_plain(text) for text in texts]
     return sum(any(words in body for body in bodies) for quote in quotes if (words := _plain(quote)))
-
-
-def _clean_words(text: str) -> str:
-    """Return a judge's words as they are kept: cut, and without the half surrogate pairs that no file can hold."""
-    return whole_text(text[:REASON_CAP])
 
 
 def _plain(text: str) -> str:

@@ -442,7 +442,7 @@ def _errors(read: _Read, request: CorrectionRequest) -> list[GroupError]:
     # Many groups are many chances to err: Holm's step-down keeps the error over all of them.
     estimates = {name: t_interval(gaps, confidence=request.confidence) for name, gaps in sorted(groups.items())}
     p_values = [
-        arrays.two_sided(estimate.value / estimate.se, estimate.n - 1)
+        arrays.t_two_sided(estimate.value / estimate.se, estimate.n - 1)
         # A test needs a spread: a p of 0 from two equal gaps would be invented.
         if estimate.value is not None and estimate.se and estimate.n >= 2
         else None

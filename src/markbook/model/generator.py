@@ -60,12 +60,7 @@ class Continue(ServerQuestion):
     @property
     def weight(self) -> Weight:
         """What decides the most that it may cost."""
-        return Weight(self.request.size, 1) if self.is_weighing else super().weight
-
-    @property
-    def is_weighing(self) -> bool:
-        """Whether a likelihood is asked for."""
-        return self.request.continuation is not None
+        return super().weight if self.request.continuation is None else Weight(self.request.size, 1)
 
     async def send(self) -> Answered:
         """Send it once."""

@@ -160,7 +160,9 @@ def trace_metrics(
     unknown = set(message_types or ()) - {"coordination", "productive"}
     if unknown:
         raise UsageError(f"unknown kind of message {min(unknown)!r}", hint="coordination or productive")
-    walk = paths.list_walk(trace) if profile == "corrected" else paths.list_tool_walk(trace)
+    walk = paths.list_walk(trace)
+    if profile == "documented":  # whoever made the calls: the nodes of the document's `tool_graph` are tools
+        walk = [("", tool) for _, tool in walk]
     measurements = {
         "path_convergence": paths.path_convergence(walk, marker),
         "tool_selection_accuracy": tools.selection_accuracy(trace, reference, marker),

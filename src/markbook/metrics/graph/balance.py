@@ -307,7 +307,7 @@ def _measure_agents(trace: Trace, base: str) -> Mapping[str, float] | None:
     amounts: dict[str, float] = dict.fromkeys(trace.roster, 0.0)
     has_amount = False
     # A call that delegates lasts as long as the work inside it: that time is the other agent's.
-    own = leaf_intervals(trace) if base == "seconds" else frozenset()
+    own = set(leaf_intervals(trace)) if base == "seconds" else set()
     for step in trace.steps:
         amount: float | None = None
         if base == "seconds":

@@ -82,11 +82,6 @@ def list_walk(trace: Trace) -> list[State]:
     return [(step.agent, step.name) for step in trace.tools()]
 
 
-def list_tool_walk(trace: Trace) -> list[State]:
-    """Return the tools in the order of the calls, whoever made them: the nodes of the document's `tool_graph`."""
-    return [("", step.name) for step in trace.tools()]
-
-
 def transitions(walk: Sequence[State]) -> dict[tuple[State, State], int]:
     """Return how often each state followed another."""
     return Counter(itertools.pairwise(walk))
@@ -219,7 +214,7 @@ def measure_walk(trace: Trace, reference: Reference | None, marker: Marker) -> d
 
 def measure_time(trace: Trace, marker: Marker) -> dict[str, Measurement]:
     """Return critical path and parallelism over the timed steps that hold no other step inside."""
-    leaves = _leaves(trace)
+    leaves = leaf_intervals(trace)
     busy, reach = 0.0, -INFINITY
     for start, end in leaves:  # in the order of their starts: what two of them cover is counted once
         busy += max(0.0, end - max(start, reach))
@@ -241,12 +236,7 @@ def measure_time(trace: Trace, marker: Marker) -> dict[str, Measurement]:
     }
 
 
-def leaf_intervals(trace: Trace) -> frozenset[tuple[float | None, float | None]]:
-    """Return start and end of the timed steps in which no other step lies."""
-    return frozenset(_leaves(trace))
-
-
-def _leaves(trace: Trace) -> list[tuple[float, float]]:
+def leaf_intervals(trace: Trace) -> list[tuple[float, float]]:
     """Return the steps' intervals that do not contain another: a delegating call lasts as long as the work inside it."""
     timed = [(step.start, step.end) for step in trace.steps if step.kind is not StepKind.HANDOFF]
     spans = [(start, end) for start, end in timed if start is not None and end is not None and end > start]
