@@ -59,10 +59,6 @@ class MachineFinding:
     languages: dict[str, str | None] = field(default_factory=dict)
     """The version of each language's toolchain, None where it is not here."""
 
-    def record(self) -> dict[str, object]:
-        """Return everything as plain values."""
-        return asdict(self)
-
     @property
     def is_fit(self) -> bool:
         """Whether solutions can be run as isolated as `--isolation auto` wants it."""
@@ -133,7 +129,7 @@ def command(*, as_json: bool) -> int:
     """
     finding = examine()
     if as_json:
-        click.echo(json.dumps({**finding.record(), "fit": finding.is_fit}, indent=2, ensure_ascii=False))
+        click.echo(json.dumps({**asdict(finding), "fit": finding.is_fit}, indent=2, ensure_ascii=False))
     else:
         click.echo(f"Python      {finding.python}")
         click.echo(f"System      {finding.system}, {finding.processors} usable processors")

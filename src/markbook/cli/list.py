@@ -76,17 +76,9 @@ def _with_metric(row: dict[str, object]) -> dict[str, object]:
         options = list(inspect.signature(plugins.factory("metrics", name)).parameters)
     except MarkbookError as error:
         return {**row, "range": None, "direction": None, "version": None, "problem": str(error)}
-    return {
-        "name": name,
-        "range": list(metric.range),
-        "direction": metric.direction,
-        "version": metric.version,
-        "signature": metric.signature,
-        "options": options,
-        "package": row["package"],
-        "target": row["target"],
-        "problem": "",
-    }
+    about = {"name": name, "range": list(metric.range), "direction": metric.direction, "version": metric.version}
+    about |= {"signature": metric.signature, "options": options}
+    return {**about, "package": row["package"], "target": row["target"], "problem": ""}
 
 
 def _text(value: object) -> str:

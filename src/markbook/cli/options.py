@@ -242,13 +242,6 @@ def completing(names: Callable[[], Iterable[str]], *, files: bool = False) -> Ca
     return complete
 
 
-def metric_names() -> list[str]:
-    """Return the names of all metrics, without importing one."""
-    from markbook.plugins import names
-
-    return names("metrics")
-
-
 def task_names() -> list[str]:
     """Return the names of the ready tasks and groups."""
     from markbook.config.loading import ready_tasks
@@ -266,7 +259,7 @@ def run_names() -> list[str]:
 
 
 def part_names(kind: str) -> Callable[[], list[str]]:
-    """Return what names the parts of a kind: reports, loaders, engines."""
+    """Return what names the parts of a kind (metrics, reports, loaders, engines), without importing one."""
 
     def list_completions() -> list[str]:
         from markbook.plugins import names

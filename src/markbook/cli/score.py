@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from markbook.cli.options import completing, fail_under_option, metric_names, options_of, say
+from markbook.cli.options import completing, fail_under_option, options_of, part_names, say
 from markbook.errors import DataError, StrictDataError, UsageError, misspelt, suggest
 from markbook.judge.judge_options import JudgeOptions
 from markbook.option import parameter_name
@@ -46,7 +46,7 @@ Examples:
 
 
 @click.command("score", epilog=_EXAMPLES)
-@click.argument("metrics", shell_complete=completing(metric_names))
+@click.argument("metrics", shell_complete=completing(part_names("metrics")))
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 @click.option(
     "--map",

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from markbook.errors import DataError
-from markbook.files.jsonl import Rejection, read_jsonl
 from markbook.foreign.reading import (
     ABSENT,
     Marked,
@@ -23,6 +22,7 @@ from markbook.foreign.reading import (
     missing_failure,
     names_apart,
     objects,
+    read_records,
     read_value,
     words,
 )
@@ -39,7 +39,7 @@ class EvalPlusResults:
 
     def sniff(self, probe: ResultsProbe) -> int:
         """Return 90 for an object with `eval` and statuses, or the pairs of lists of the first releases."""
-        if probe.head.lstrip()[:1] != "{" or not probe.has("eval"):
+        if probe.opening != "{" or not probe.has("eval"):
             return 0
         return 90 if probe.has("base_status") or probe.has("nfiles", "base") else 0
 
@@ -97,15 +97,12 @@ class HumanEvalResults:
         model = file_stem(probe.path, "_results.jsonl", "_samples.jsonl_results.jsonl").removesuffix(".jsonl")
         lost: Counter[str] = Counter()
         rows = MarkedRows(counts=True)
-        for line in read_jsonl(probe.path, numbers="open"):
-            if isinstance(line, Rejection):
-                lost[line.reason] += 1
-            else:
-                record, passed = line.record, read_value(line.record.get("passed"))
-                if isinstance(passed, Missing):
-                    passed = Missing(MissingKind.FAILED, f"no verdict: {record.get('result')!r}")
-                text = cut_text(record.get("completion"))
-                rows.append(Row(model, words(record.get("task_id")), {"passed": passed}, text=text))
+        for record in read_records(probe.path, lost):
+            passed = read_value(record.get("passed"))
+            if isinstance(passed, Missing):
+                passed = Missing(MissingKind.FAILED, f"no verdict: {record.get('result')!r}")
+            text = cut_text(record.get("completion"))
+            rows.append(Row(model, words(record.get("task_id")), {"passed": passed}, text=text))
         return Marked(rows, collect_columns(rows, are_verdicts=True), "", dict(lost))
 
 
@@ -123,7 +120,7 @@ class EveryEvalEver:
         """Return 95 for instance rows, 40 for an aggregate record, which points to them."""
         if probe.first.keys() >= _KEYS:
             return 95
-        is_record = probe.head.lstrip()[:1] == "{" and probe.has("evaluation_id", "model_info", "schema_version")
+        is_record = probe.opening == "{" and probe.has("evaluation_id", "model_info", "schema_version")
         return 40 if is_record and _instances(probe) else 0
 
     def read(self, probe: ResultsProbe) -> Marked:
@@ -143,11 +140,8 @@ class EveryEvalEver:
         lost: Counter[str] = Counter()
         lower, mixed = _lower(path)
         rows, version = MarkedRows(counts=True), ""
-        for line in read_jsonl(path, numbers="open"):
-            if isinstance(line, Rejection):
-                lost[line.reason] += 1
-                continue
-            record, question = line.record, mapping(line.record.get("input")).get("raw")
+        for record in read_records(path, lost):
+            question = mapping(record.get("input")).get("raw")
             name, sample = str(record.get("evaluation_name") or ""), words(record.get("sample_id"))
             value = read_value(mapping(record.get("evaluation")).get("score"))
             reply, digest = mapping(record.get("output")).get("raw"), record.get("sample_hash")
@@ -211,7 +205,7 @@ class Helm:
 
     def sniff(self, probe: ResultsProbe) -> int:
         """Return 90 for an array of instances with stats."""
-        return 90 if probe.head.lstrip()[:1] == "[" and probe.has("instance_id", "train_trial_index", "stats") else 0
+        return 90 if probe.opening == "[" and probe.has("instance_id", "train_trial_index", "stats") else 0
 
     def read(self, probe: ResultsProbe) -> Marked:
         """Return the rows, absent ones for instances that were asked about and have no stats.
@@ -243,9 +237,8 @@ class Helm:
             at = _instance(stat, called), trial if isinstance(trial, int) and trial > 0 else 0
             values = metrics.setdefault(at, {})
             for summary in objects(stat.get("stats")):
-                name, count, total = (
-                    str(mapping(summary.get("name")).get("name")), summary.get("count"), summary.get("sum"),
-                )  # fmt: skip
+                name, count, total = mapping(summary.get("name")).get("name"), summary.get("count"), summary.get("sum")
+                name = str(name)
                 if name.startswith(_BESIDES):
                     continue
                 if isinstance(count, int | float) and count > 0 and isinstance(total, int | float):

@@ -47,8 +47,7 @@ class InspectResults:
         if probe.is_zip:
             # A zip has no head of text to look into, so its name decides.
             return 60 if probe.path.suffix == ".eval" else 20
-        is_object = probe.head.lstrip()[:1] == "{"
-        return 90 if is_object and probe.has("eval", "dataset", "model") and probe.has("status") else 0
+        return 90 if probe.opening == "{" and probe.has("eval", "dataset", "model") and probe.has("status") else 0
 
     def read(self, probe: ResultsProbe) -> Marked:
         """Return one row for each sample and epoch, an absent one for each that the log lacks.
@@ -114,16 +113,9 @@ def _row(sample: Mapping[str, object], model: str, lone: list[str]) -> Row:
     reply = output.get("completion") or next(
         (mapping(choice.get("message")).get("content") for choice in objects(output.get("choices"))), ""
     )
-    return Row(
-        model,
-        words(sample.get("id")),
-        metrics,
-        # Inspect counts epochs from 1.
-        epoch - 1 if isinstance(epoch, int) and epoch > 0 else 0,
-        cut_text(sample.get("input")),
-        cut_text(reply),
-        digest_input("inspect", sample.get("input")),
-    )
+    index = epoch - 1 if isinstance(epoch, int) and epoch > 0 else 0  # Inspect counts epochs from 1
+    name, question = words(sample.get("id")), sample.get("input")
+    return Row(model, name, metrics, index, cut_text(question), cut_text(reply), digest_input("inspect", question))
 
 
 def _whole(rows: MarkedRows, about: Mapping[str, object], path: Path) -> MarkedRows:

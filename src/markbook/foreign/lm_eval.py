@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from markbook.errors import DataError
-from markbook.files.jsonl import Rejection, read_jsonl
 from markbook.files.spool import Spool
 from markbook.foreign.reading import (
     ABSENT,
@@ -23,6 +22,7 @@ from markbook.foreign.reading import (
     file_stem,
     lower_name,
     mapping,
+    read_records,
     read_value,
     words,
 )
@@ -143,11 +143,7 @@ def _task(task: str, path: Path, model: str, effective: int, problems: tuple[Cou
     docs: dict[str, list[int]] = defaultdict(list)
     samples: Spool[_Sample] = Spool()
     filters: dict[str, dict[str, None]] = defaultdict(dict)
-    for line in read_jsonl(path, numbers="open"):
-        if isinstance(line, Rejection):
-            lost[line.reason] += 1
-            continue
-        record = line.record
+    for record in read_records(path, lost):
         question = arguments = record.get("arguments")
         if isinstance(arguments, dict):  # since 0.4.4: {"gen_args_0": {"arg_0": ...}}
             question = mapping(next(iter(arguments.values()), {})).get("arg_0")
@@ -223,10 +219,7 @@ def _rows(task: str, doc: str, several: Sequence[_Sample], model: str, filters: 
     for index, parts in together.items():
         metrics: dict[str, float | Missing] = {}
         for part in parts:
-            metrics |= {
-                _metric_name(name, part.filter, filters): read_value(value) for name, value in part.values.items()
-            }
-        first = parts[0]
-        yield Row(
-            model, f"{task}/{doc}" if doc.strip() else "", metrics, index, first.prompt, first.text, first.content
-        )
+            for name, value in part.values.items():
+                metrics[_metric_name(name, part.filter, filters)] = read_value(value)
+        first, called = parts[0], f"{task}/{doc}" if doc.strip() else ""
+        yield Row(model, called, metrics, index, first.prompt, first.text, first.content)

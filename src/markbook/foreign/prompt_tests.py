@@ -9,6 +9,7 @@ from typing import Any
 
 from markbook.foreign.reading import (
     Marked,
+    MarkedRows,
     ResultsProbe,
     collect_columns,
     cut_text,
@@ -17,7 +18,6 @@ from markbook.foreign.reading import (
     mapping,
     missing_failure,
     names_apart,
-    number_attempts,
     objects,
     read_value,
 )
@@ -34,9 +34,8 @@ class DeepEval:
 
     def sniff(self, probe: ResultsProbe) -> int:
         """Return 90 for an object with test cases that hold metrics."""
-        is_object = probe.head.lstrip()[:1] == "{"
         has_metrics = probe.has("testCases", "metricsData") or probe.has("testCases", "metricsMetadata")
-        return 90 if is_object and has_metrics else 0
+        return 90 if probe.opening == "{" and has_metrics else 0
 
     def read(self, probe: ResultsProbe) -> Marked:
         """Return one row for each test case; the file is a run or holds one under `testRunData`."""
@@ -46,16 +45,17 @@ class DeepEval:
         model = str(parameters.get("model") or run.get("identifier") or file_stem(probe.path))
         cases = objects(run.get("testCases")) + objects(run.get("conversationalTestCases"))
         is_old = any("metricsMetadata" in case for case in cases)
-        rows = number_attempts(_case(case, model) for case in cases)
+        rows = MarkedRows((_case(case, model) for case in cases), counts=True)
         several = {row.id for row in rows if row.index}
         contents = {name: len({row.content for row in rows if row.id == name}) for name in several}
         # Cases that all have the name of their pytest function are not attempts at one sample: what was asked names them.
-        rows = number_attempts(
+        named = (
             replace(row, id=row.content.partition(":")[2][:12], index=0)
             if contents.get(row.id, 0) > 1 and row.content
             else row
             for row in list(rows)
         )
+        rows = MarkedRows(named, counts=True)
         return Marked(rows, collect_columns(rows), "metricsMetadata (before 1.5)" if is_old else "metricsData")
 
 
@@ -99,11 +99,10 @@ class Promptfoo:
 
     def sniff(self, probe: ResultsProbe) -> int:
         """Return 90 for an object with results, and in them results of providers."""
-        if probe.head.lstrip()[:1] != "{" or not probe.has("results"):
+        if probe.opening != "{" or not probe.has("results"):
             return 0
-        return (
-            90 if probe.has("evalId") or (probe.has("version") and probe.has("provider") and probe.has("vars")) else 0
-        )
+        is_older = all(map(probe.has, ("version", "provider", "vars")))
+        return 90 if is_older or probe.has("evalId") else 0
 
     def read(self, probe: ResultsProbe) -> Marked:
         """Return the rows of version 2 and 3 of the format."""
@@ -120,7 +119,7 @@ class Promptfoo:
         prompts = names_apart({prompt: prompt[:_SHOWN] for prompt in map(_prompt, results)})
         rows = [_row(result, names[_test(result)], prompts) for result in results]
         columns = collect_columns(rows, first=("score", "pass"))
-        return Marked(number_attempts(rows), columns, f"version {holder.get('version', 1)}")
+        return Marked(MarkedRows(rows, counts=True), columns, f"version {holder.get('version', 1)}")
 
 
 def _prompt(result: Mapping[str, object]) -> str:
@@ -146,11 +145,8 @@ def _row(result: Mapping[str, object], name: str, prompts: Mapping[str, str]) ->
         model = f"{model} / {prompts[_prompt(result)]}"
     variables = _get_vars(result)
     named = {str(key): read_value(value) for key, value in mapping(result.get("namedScores")).items()}
-    metrics: dict[str, float | Missing] = {
-        "score": read_value(result.get("score")),
-        "pass": read_value(result.get("success")),
-        **named,
-    }
+    score, passed = read_value(result.get("score")), read_value(result.get("success"))
+    metrics: dict[str, float | Missing] = {"score": score, "pass": passed, **named}
     broke_off = bool(result.get("error")) and not isinstance(result.get("gradingResult"), dict)
     if "failureReason" in result:
         broke_off = result["failureReason"] == _ERROR
@@ -160,12 +156,5 @@ def _row(result: Mapping[str, object], name: str, prompts: Mapping[str, str]) ->
         why = missing_failure(result.get("error") or "promptfoo counts it as an error")
         metrics = dict.fromkeys([*metrics, *(name for name in would if isinstance(name, str))], why)
     reply = mapping(result.get("response")).get("output")
-    return Row(
-        model,
-        name,
-        metrics,
-        0,
-        cut_text(mapping(result.get("prompt")).get("raw") or variables),
-        cut_text(reply),
-        digest_input("promptfoo", variables),
-    )
+    prompt = mapping(result.get("prompt")).get("raw") or variables
+    return Row(model, name, metrics, 0, cut_text(prompt), cut_text(reply), digest_input("promptfoo", variables))

@@ -7,7 +7,7 @@ import json
 import math
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from markbook import plugins
 from markbook.errors import DataError, MarkbookError
 from markbook.files.content import MAX_DOCUMENT, MAX_VALUE, SPACE, is_zip, pieces, whole
-from markbook.files.jsonl import Line, Rejection, parse_object
+from markbook.files.jsonl import Line, Rejection, parse_object, read_jsonl
 from markbook.files.spool import Spool
 from markbook.marks import Column, Row
 from markbook.text import cut
@@ -45,6 +45,11 @@ class ResultsProbe:
     def head(self) -> str:
         """The first characters; empty for a zip."""
         return self._start(HEAD)
+
+    @property
+    def opening(self) -> str:
+        """The first character that is not white space: `{` of an object, `[` of an array."""
+        return self.head.lstrip()[:1]
 
     @cached_property
     def _wide(self) -> str:
@@ -194,6 +199,15 @@ def read_value(value: object) -> float | Missing:
     return Missing(MissingKind.UNDEFINED, f"the score is not a number but {cut(str(value), 60)!r}")
 
 
+def read_records(path: Path, lost: Counter[str]) -> Iterator[Mapping[str, object]]:
+    """Yield the objects of a file of JSON Lines; lines that are none are counted among what is lost."""
+    for line in read_jsonl(path, numbers="open"):
+        if isinstance(line, Rejection):
+            lost[line.reason] += 1
+        else:
+            yield line.record
+
+
 def missing_failure(why: object) -> Missing:
     """Return the reason of a sample that broke off."""
     return Missing(MissingKind.FAILED, cut(" ".join(str(why).split()), 300))
@@ -247,11 +261,7 @@ def collect_columns(
 ) -> dict[str, Column]:
     """Return the metrics of rows; the range is 0..1 where every value lies in it, else it has no ends.
 
-    Args:
-        rows: all of them.
-        first: the metrics that come first, where they are there.
-        lower: those of which less is better.
-        are_verdicts: whether their values are verdicts of tests.
+    The metrics in `first` come first; of those in `lower` less is better; `are_verdicts` says that all are verdicts of tests.
     """
     ranges: dict[str, bool] = {}
     if isinstance(rows, MarkedRows):
@@ -272,8 +282,7 @@ def collect_columns(
 def names_apart(texts: Mapping[str, str]) -> dict[str, str]:
     """Return what each of several things is called: its name, and a digest of it behind a name that several have.
 
-    Args:
-        texts: of each thing, told apart by its whole text, the name.
+    Each thing is told apart by its whole text, which leads to its name.
     """
     several = Counter(texts.values())
     return {text: name if several[name] == 1 else f"{name} {digest_text(text)[:8]}" for text, name in texts.items()}
@@ -282,11 +291,6 @@ def names_apart(texts: Mapping[str, str]) -> dict[str, str]:
 def lower_name(metric: str) -> str:
     """Return what a metric is called in those parts of a run where less of it is better, while elsewhere more of it is."""
     return f"{metric} (lower is better)"
-
-
-def number_attempts(rows: Iterable[Row]) -> MarkedRows:
-    """Return the rows with the attempts of one model at one sample counted, where the format does not number them."""
-    return MarkedRows(rows, counts=True)
 
 
 def file_stem(path: Path, *ends: str) -> str:

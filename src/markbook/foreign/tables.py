@@ -71,7 +71,7 @@ class Plain:
         # Parquet has no head of text; so small a bid leaves the file to any other reader that wants it.
         if suffix(probe.path) == ".parquet":
             return 5
-        if probe.head.lstrip()[:1] == "[":
+        if probe.opening == "[":
             return 30 if probe.has("item", "score") else 0
         line = probe.head.partition("\n")[0]
         names = probe.first or [cell_text.strip(' "\r') for cell_text in line.replace("\t", ",").split(",")]
@@ -125,16 +125,9 @@ def _row(record: Mapping[str, object], columns: Mapping[str, str], model: str, r
         index = int(digits)
     else:  # names such as `seed-7` are counted in their order in the file
         index = repeats.setdefault(repeat, len(repeats)) if repeat else 0
-    return Row(
-        words(cell("model")) or model,
-        item,
-        {columns["score"]: value},
-        index,
-        cut_text(question),
-        cut_text(cell("output")),
-        content,
-        words(cell("cluster")),
-    )
+    texts = cut_text(question), cut_text(cell("output"))
+    scores = {columns["score"]: value}
+    return Row(words(cell("model")) or model, item, scores, index, *texts, content, words(cell("cluster")))
 
 
 def _number(value: object) -> float | Missing:
@@ -159,8 +152,11 @@ class TauBenchResults:
 
     def sniff(self, probe: ResultsProbe) -> int:
         """Return 90 for an array of tasks with a reward and a trajectory."""
-        is_array = probe.head.lstrip()[:1] == "["
-        return 90 if is_array and probe.has("task_id", "reward") and (probe.has("traj") or probe.has("trial")) else 0
+        return (
+            90
+            if probe.opening == "[" and probe.has("task_id", "reward") and (probe.has("traj") or probe.has("trial"))
+            else 0
+        )
 
     def read(self, probe: ResultsProbe) -> Marked:
         """Return one row for each task and trial, read as a stream: trajectories are long."""

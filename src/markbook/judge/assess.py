@@ -181,13 +181,7 @@ class JudgeSettings:
     ) -> Call:
         """Return one question to one judge, asked in this way.
 
-        Args:
-            model: the judge.
-            rubric: its name, for a reader.
-            texts: what the judge is told beforehand, and what it is asked.
-            schema: of its reply.
-            sample: which of several answers this is.
-            **more: what a request says beside the settings that all share.
+        `texts` are what the judge is told beforehand and what it is asked; `more` goes beside the settings that all share.
         """
         return Call(model, rubric, *texts, schema, self.wire(sample) | more, sample, self.mode)
 
@@ -485,14 +479,11 @@ def _collect_evidence(rubric: Rubric, rows: Sequence[MarksRecord]) -> dict[str, 
     for row in sorted(rows, key=_row_order):
         marks: dict[str, CriterionMark] | Missing = _read_answer(row, lambda payload: parse_marks(payload, rubric))
         if not isinstance(marks, Missing):
-            return {
-                name: {
-                    "reason": mark.reason,
-                    "quotes": list(mark.quotes),
-                    **({"grade": mark.grade} if mark.grade else {}),
-                }
-                for name, mark in marks.items()
-            }
+            evidence: dict[str, dict[str, object]] = {}
+            for name, mark in marks.items():
+                evidence[name] = {"reason": mark.reason, "quotes": list(mark.quotes)}
+                evidence[name] |= {"grade": mark.grade} if mark.grade else {}
+            return evidence
     return {}
 
 
@@ -522,10 +513,6 @@ def panel_agreement(
     """Return Krippendorff's ordinal alpha over a panel's marks; None for a single judge.
 
     A text's marks by several criteria belong together: the interval is over the texts.
-
-    Args:
-        by_judges: for each judged text its marks by judge.
-        names: the criteria.
     """
     from markbook.stats import krippendorff_alpha
 
@@ -572,11 +559,7 @@ class PairVerdict:
 def compare_prompt(first: str, second: str, questions: Sequence[str], name: str) -> str:
     """Return the prompt that puts `first` in place A and `second` in place B; all judges and samples share it.
 
-    Args:
-        first: one text.
-        second: the other.
-        questions: what is asked, a paragraph each, with whatever both are judged by.
-        name: of the two texts.
+    The questions stand before them, a paragraph each, with whatever both are judged by; `name` is that of the two texts.
     """
     return "\n\n".join((*questions, block(f"{name}-A", first), block(f"{name}-B", second)))
 

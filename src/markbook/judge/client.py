@@ -97,8 +97,8 @@ def parse_marks(payload: str, rubric: Rubric) -> dict[str, CriterionMark]:
         listed = quotes[:QUOTES_CAP] if isinstance(quotes, list) else []
         marks[name] = CriterionMark(
             score,
-            _clean_words(reason) if isinstance(reason, str) else "",
-            tuple(_clean_words(quote) for quote in listed if isinstance(quote, str)),
+            whole_text(reason[:REASON_CAP]) if isinstance(reason, str) else "",
+            tuple(whole_text(quote[:REASON_CAP]) for quote in listed if isinstance(quote, str)),
             grade,
         )
     return marks
@@ -125,11 +125,6 @@ def quotes_found(quotes: Sequence[str], texts: Sequence[str]) -> int:
     # Judges quote with other quotation marks, line breaks and dots than the text has; the words must be there.
     bodies = [_plain(text) for text in texts]
     return sum(any(words in body for body in bodies) for quote in quotes if (words := _plain(quote)))
-
-
-def _clean_words(text: str) -> str:
-    """Return a judge's words as they are kept: cut, and without the half surrogate pairs that no file can hold."""
-    return whole_text(text[:REASON_CAP])
 
 
 def _plain(text: str) -> str:
@@ -164,15 +159,10 @@ def read_token(record: object) -> TokenRecord:
     token = record if isinstance(record, Mapping) else {}
     digits = token.get("digits")
     entries = digits.items() if isinstance(digits, Mapping) else ()
-    return TokenRecord(
-        token=str(token.get("token", "")),
-        digits={
-            # `abs` of NaN is not below anything, so NaN falls out here as well.
-            str(name): float(value)
-            for name, value in entries
-            if isinstance(value, int | float) and abs(value) < 1e300
-        },
-    )
+    numbers = [(str(name), value) for name, value in entries if isinstance(value, int | float)]
+    # `abs` of NaN is not below anything, so NaN falls out here as well.
+    likely = {name: float(value) for name, value in numbers if abs(value) < 1e300}
+    return TokenRecord(token=str(token.get("token", "")), digits=likely)
 
 
 def reduce_logprobs(tokens: Iterable[Mapping[str, object]]) -> tuple[TokenRecord, ...]:
@@ -362,14 +352,8 @@ class JudgeClient:
     ) -> None:
         """Put the parts together.
 
-        Args:
-            model: what it is called.
-            client: a model of pydantic-ai; may be None where the cassette is whole.
-            patience: how much is done for one answer.
-            cassette: what is replayed or recorded.
-            price: of its tokens, where it is known.
-            mode: how the structure is asked for.
-            spent: US dollars of the patience's `max_cost` that are gone already.
+        The client, a model of pydantic-ai, may be None where the cassette is whole; `spent` is what is gone already of the
+        patience's `max_cost`, in US dollars.
         """
         self.model = model
         self.ways = Ways(mode)

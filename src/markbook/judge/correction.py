@@ -288,14 +288,8 @@ def _table(read: _Read, request: CorrectionRequest) -> _Table:
         keys = list(read.scores)
         labels = [read.labels.get(key, []) for key in keys]
         silent = _find_unlabelled(read, request)
-        return _Table(
-            "mean",
-            keys,
-            [read.scores[key] for key in keys],
-            labels,
-            [_mean(group) for group in labels],
-            settled=[key in silent for key in keys],
-        )
+        scores, means = [read.scores[key] for key in keys], [_mean(group) for group in labels]
+        return _Table("mean", keys, scores, labels, means, settled=[key in silent for key in keys])
     first_system, other = request.systems
     systems = {system for _, system in read.scores}
     for system in request.systems:
@@ -369,9 +363,8 @@ def _probabilities(table: _Table) -> list[float] | None:
     Raises:
         DataError: some labels state one and others do not, or they are of several draws.
     """
-    used = [
-        (key, some) for key, some, label in zip(table.keys, table.said, table.labels, strict=True) if label is not None
-    ]
+    rows = zip(table.keys, table.said, table.labels, strict=True)
+    used = [(key, some) for key, some, label in rows if label is not None]
     probabilities = {key: p for key, some in used if (p := _probability(some))}
     if not probabilities:
         return None
@@ -448,15 +441,14 @@ def _errors(read: _Read, request: CorrectionRequest) -> list[GroupError]:
         read.problems.append(f"{lacking} labelled items say nothing under {request.by!r:.60}: they are in no group")
     # Many groups are many chances to err: Holm's step-down keeps the error over all of them.
     estimates = {name: t_interval(gaps, confidence=request.confidence) for name, gaps in sorted(groups.items())}
-    adjusted = holm(
-        [
-            None
-            # A test needs a spread: a p of 0 from two equal gaps would be invented.
-            if estimate.value is None or not estimate.se or estimate.n < 2
-            else arrays.two_sided(estimate.value / estimate.se, estimate.n - 1)
-            for estimate in estimates.values()
-        ]
-    )
+    p_values = [
+        arrays.t_two_sided(estimate.value / estimate.se, estimate.n - 1)
+        # A test needs a spread: a p of 0 from two equal gaps would be invented.
+        if estimate.value is not None and estimate.se and estimate.n >= 2
+        else None
+        for estimate in estimates.values()
+    ]
+    adjusted = holm(p_values)
     return [
         GroupError(group=name, judge_minus_label=estimate.to_record(), p_adjusted=p)
         for (name, estimate), p in zip(estimates.items(), adjusted, strict=True)

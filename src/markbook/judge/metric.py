@@ -96,15 +96,10 @@ class JudgeMetric(UnitMetric):
         Of a comparison nothing; of criteria that each row has of its own only what they come to.
         """
         several = () if self.rubric.is_pairwise else self.rubric.criteria
-        parts = {
-            criterion.name: replace(
-                self,
-                name=f"{self.name}.{criterion.name}",
-                criterion=criterion,
-                signature=f"{self.signature}|criterion:{criterion.name}",
-            )
-            for criterion in several
-        }
+        parts = {}
+        for criterion in several:
+            name, signature = f"{self.name}.{criterion.name}", f"{self.signature}|criterion:{criterion.name}"
+            parts[criterion.name] = replace(self, name=name, criterion=criterion, signature=signature)
         if self.rubric.has_verdict:
             name, signature = f"{self.name}.{PASSED}", f"{self.signature}|{PASSED}"
             parts[PASSED] = replace(self, name=name, is_verdict=True, signature=signature)
@@ -205,12 +200,7 @@ class JudgeMetric(UnitMetric):
             return Missing(MissingKind.UNDEFINED, f"the row's {name!r}: {error}"[:500])
 
     def _answers(self, items: Sequence[Item], places: Mapping[str, int]) -> dict[str, Judged]:
-        """Return the answer of every call by its key: a remembered one, or one that is asked for now.
-
-        Args:
-            items: the rows.
-            places: at which row each call is asked.
-        """
+        """Return the answer of every call by its key: a remembered one, or one that is asked for now, at its row's place."""
         memory = self.memory
         answers = {key: from_record(recorded) for key in places if (recorded := memory.find(key)) is not None}
         waiting: dict[int, set[str]] = {}
@@ -270,22 +260,17 @@ class JudgeMetric(UnitMetric):
                 if isinstance(own := measurement.stats.get("overall_by_judge"), Mapping)
             ]
             return panel_agreement(overalls, ["overall"])
-        panels = [
-            by_judge
-            for measurement in measurements
-            if isinstance(by_judge := measurement.stats.get("by_judge"), Mapping)
-        ]
+        by_judge = (measurement.stats.get("by_judge") for measurement in measurements)
+        panels = [panel for panel in by_judge if isinstance(panel, Mapping)]
         if self.rubric.is_pairwise:
             return panel_agreement(panels, [PREFERRED])
         criteria = {criterion.name: criterion for criterion in self.rubric.criteria}
+
         # Criteria may have scales of their own: without a common one a 5 out of 10 would agree with a 5 out of 5.
-        common = [
-            {
-                judge: {name: self.rubric.common_mark(criteria[name], mark) for name, mark in marks.items()}
-                for judge, marks in panel.items()
-            }
-            for panel in panels
-        ]
+        def on_common_scale(marks: Mapping[str, float]) -> dict[str, float]:
+            return {name: self.rubric.common_mark(criteria[name], mark) for name, mark in marks.items()}
+
+        common = [{judge: on_common_scale(marks) for judge, marks in panel.items()} for panel in panels]
         return panel_agreement(common, list(criteria))
 
 

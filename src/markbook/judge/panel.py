@@ -181,10 +181,7 @@ async def open_judges(
 ) -> AsyncIterator[tuple[dict[str, JudgeClient], Cassette | None]]:
     """Open every judge of a plan with one cassette between them.
 
-    Args:
-        plan: who is asked, and how patiently.
-        spent: US dollars that each judge has cost in the run so far, where that is resumed.
-        cassette: one that is open already, for whoever asks several times with one.
+    A cassette that is open already serves whoever asks several times with one; `spent` is what each judge has cost so far.
 
     Raises:
         UsageError: a judge has no name, key or price that the plan needs.

@@ -188,7 +188,7 @@ def calibration(human: Sequence[int], judge: Sequence[int]) -> Calibration:
     )
 
 
-def slope(x: Sequence[float], y: Sequence[float], *, confidence: float = CONFIDENCE) -> Estimate:
+def slope(x: Sequence[float], y: Sequence[float]) -> Estimate:
     """Return how much y rises with x by least squares, with Student's interval; none where all lie on one line.
 
     >>> slope([1, 2, 3, 4], [1, 2, 2, 3]).value
@@ -203,10 +203,10 @@ def slope(x: Sequence[float], y: Sequence[float], *, confidence: float = CONFIDE
     rest = math.fsum((b - mean_y - value * (a - mean_x)) ** 2 for a, b in zip(x, y, strict=True))
     # What rounding leaves of nothing would give an interval of almost no width.
     if rest <= 1e-24 * math.fsum((b - mean_y) ** 2 for b in y):
-        return Estimate(value, n=n, method="least-squares", confidence=confidence, note=EXACT_FIT)
+        return Estimate(value, n=n, method="least-squares", note=EXACT_FIT)
     se = math.sqrt(rest / (n - 2) / spread)
-    reach = t_quantile(confidence, n - 2) * se
-    return Estimate(value, value - reach, value + reach, se, n=n, method="least-squares", confidence=confidence)
+    reach = t_quantile(CONFIDENCE, n - 2) * se
+    return Estimate(value, value - reach, value + reach, se, n=n, method="least-squares")
 
 
 def shifts(before: Sequence[float | None], after: Sequence[float | None]) -> Shift:
@@ -225,11 +225,7 @@ def shifts(before: Sequence[float | None], after: Sequence[float | None]) -> Shi
 def drift(before: str, old: Mapping[str, float], new: Mapping[str, float], *, is_sure: bool = True) -> Drift:
     """Return how this judge's marks differ from those of an earlier one on the same texts.
 
-    Args:
-        before: what the earlier one is called.
-        old: its marks by the texts' digests.
-        new: this one's.
-        is_sure: whether both are known to be by one rubric.
+    Both are by the texts' digests; `is_sure` says whether they are known to be by one rubric.
     """
     both = [name for name in new if name in old]
     pairs = [(old[name], new[name]) for name in both]

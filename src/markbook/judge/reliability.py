@@ -91,10 +91,6 @@ PADDING = (
 """Sentences that say nothing."""
 
 
-def _plant_canary(text: str, name: str) -> str:
-    return text + CANARY.replace("review", name)
-
-
 def pad_text(text: str, _name: str = "") -> str:
     """Return a text that is half as long again and says the same.
 
@@ -120,7 +116,7 @@ def dress_text(text: str, name: str = "review") -> str:
 
 
 CHANGES: Mapping[str, Callable[[str, str], str]] = {
-    "planted_instruction": _plant_canary,
+    "planted_instruction": lambda text, name: text + CANARY.replace("review", name),
     "verbosity": pad_text,
     "formatting": dress_text,
 }
@@ -235,9 +231,7 @@ class Examination:
     async def run(self, *, pairs: int = 50, before: Earlier | None = None) -> Examined:
         """Return the report: every probe by name.
 
-        Args:
-            pairs: of reviews to compare, at most, of each sort.
-            before: what an earlier version of the judge said, to tell the drift from.
+        At most so many pairs of each sort are compared; `before` is what the drift is told from.
         """
         people, calibrated = await self._agreement()
         # The plain marks are needed before the changes: each shift is the difference to its own plain mark.
@@ -255,6 +249,9 @@ class Examination:
         verdicts = await self._verdicts(_evenly(others, pairs))
         family_verdicts = await self._verdicts(_evenly(list(itertools.compress(couples, mixed)), pairs))
         marks = {text.digest: mark for text, mark in zip(self._texts, plain, strict=True) if mark is not None}
+        drift = None
+        if before is not None:
+            drift = probes.drift(before.judge, before.marks, marks, is_sure=bool(before.rubric))
         return Examined(
             judge=self._judge.model,
             rubric=self._form.marks.digest,
@@ -268,9 +265,7 @@ class Examination:
             planted_instruction=changed["planted_instruction"],
             verbosity=changed["verbosity"],
             formatting=changed["formatting"],
-            drift=None
-            if before is None
-            else probes.drift(before.judge, before.marks, marks, is_sure=bool(before.rubric)),
+            drift=drift,
             marks=marks,
             unanswered=dict(sorted(self.unanswered.items())),
             account=self._judge.account.as_record(),
@@ -291,9 +286,8 @@ class Examination:
 
     async def _score(self, rubric: Rubric, known_text: KnownText, sample: int = 0) -> float | None:
         """Return a text's mark on 0..1, None without an answer."""
-        judged = await self._judge.judge(
-            self._call(rubric, known_text, sample), lambda payload: parse_marks(payload, rubric)
-        )
+        call = self._call(rubric, known_text, sample)
+        judged = await self._judge.judge(call, lambda payload: parse_marks(payload, rubric))
         self._note(judged)
         if judged.answer is None:
             return None
@@ -320,10 +314,9 @@ class Examination:
         rows = [scores[start : start + samples] for start in range(0, len(scores), samples)]
         answered = [[score for score in row if score is not None] for row in rows]
         several = [row for row in answered if len(row) > 1]
+        by_sample = [list(column) for column in zip(*rows, strict=True)]
         # Intraclass correlation compares rows with one another, so it takes more than one text.
-        reliable = (
-            icc([list(column) for column in zip(*rows, strict=True)], "ICC1") if len(rows) > 1 else Estimate(None)
-        )
+        reliable = icc(by_sample, "ICC1") if len(rows) > 1 else Estimate(None)
         consistency = probes.Consistency(
             samples=samples,
             n=len(several),

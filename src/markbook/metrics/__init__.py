@@ -111,18 +111,14 @@ def missing_error(error: Exception) -> Missing:
 def held_to_range(limits: tuple[float, float], measurements: list[Measurement]) -> list[Measurement]:
     """Return the measurements, those with a value outside the range that their metric states as failed."""
     low, high = limits
-    return [
-        measurement
-        if measurement.value is None or low <= measurement.value <= high
-        else replace(
-            measurement,
-            value=None,
-            missing=Missing(
-                MissingKind.FAILED, f"the metric gave {measurement.value:g}, outside its own range {low:g}..{high:g}"
-            ),
-        )
-        for measurement in measurements
-    ]
+
+    def fail_outside(measurement: Measurement) -> Measurement:
+        if measurement.value is None or low <= measurement.value <= high:
+            return measurement
+        why = f"the metric gave {measurement.value:g}, outside its own range {low:g}..{high:g}"
+        return replace(measurement, value=None, missing=Missing(MissingKind.FAILED, why))
+
+    return [fail_outside(measurement) for measurement in measurements]
 
 
 def clamp(value: float) -> float:

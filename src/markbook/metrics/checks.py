@@ -390,21 +390,7 @@ def _holds(
 
 
 def _stands(text: str, body: str, *, words: bool) -> bool:
-    if not words:
-        return text in body
-    position = body.find(text)
-    while position >= 0:
-        end = position + len(text)
-        # At the start of the text a slice from -1 would take its last letter.
-        before, behind = body[position - 1 : position] if position else "", body[end : end + 1]
-        if not _is_word(before) and not _is_word(behind):
-            return True
-        position = body.find(text, position + 1)  # from the next letter on: occurrences may overlap
-    return False
-
-
-def _is_word(letter: str) -> bool:
-    return letter.isalnum() or letter == "_"
+    return re.search(rf"(?<!\w){re.escape(text)}(?!\w)", body) is not None if words else text in body
 
 
 @example(at_most=10)

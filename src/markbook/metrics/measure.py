@@ -30,7 +30,7 @@ from typing import Literal, overload
 
 from markbook import plugins
 from markbook.errors import ConfigError, MarkbookError, UsageError
-from markbook.metrics import NO_STATS, drop_missing_references, held_to_range, missing_error, problem
+from markbook.metrics import NO_STATS, drop_missing_references, held_to_range, measurement, missing_error, problem
 from markbook.types import Attempt, Item, Measurement, Metric, Missing, Sample, TaskRow
 
 # Rows as callers keep them (lists, data frame columns, arrays), taken by position.
@@ -186,16 +186,7 @@ def measure(
     for name, column in beside.items():
         if len(column) != len(texts):
             raise UsageError(f"{len(texts)} candidates and {len(column)} {name}", hint="one for each row")
-    measured = measure_rows(
-        make(names, options),
-        texts,
-        answers,
-        options,
-        executor=executor,
-        questions=beside.get("questions"),
-        contexts=beside.get("contexts"),
-        rows=beside.get("rows"),
-    )
+    measured = measure_rows(make(names, options), texts, answers, options, executor=executor, **beside)
     if isinstance(metrics, str) and len(names) == 1:
         return measured[names[0]]
     return measured
@@ -340,23 +331,13 @@ def _measure_guarded(family: Sequence[Metric], items: Sequence[Item]) -> list[li
 
 def _alone(metric: Metric, item: Item) -> Measurement:
     try:
-        (measurement,) = metric.measure([item])
+        (measured,) = metric.measure([item])
     # An error of ours says what the user has to change, and would be the same for every row.
     except MarkbookError:
         raise
     except Exception as error:  # noqa: BLE001 - the border of a metric: a crash becomes a record, the run goes on
-        attempt = item.attempt
-        return Measurement(
-            metric.name,
-            None,
-            missing_error(error),
-            item.sample.id,
-            attempt.index,
-            attempt.model,
-            NO_STATS,
-            metric.signature,
-        )
-    return measurement
+        return measurement(metric.name, metric.signature, item, missing_error(error), NO_STATS)
+    return measured
 
 
 _Row = tuple[str, tuple[str, ...], str, str | None, TaskRow | None]
@@ -396,9 +377,6 @@ def _measure_shard(names: list[str], options: dict[str, object], rows: list[_Row
     ]
     columns = measure_together(list(make(names, options).values()), items)
     return {
-        name: [
-            (measurement.value, measurement.missing, dict(measurement.stats), measurement.signature)
-            for measurement in column
-        ]
+        name: [(mark.value, mark.missing, dict(mark.stats), mark.signature) for mark in column]
         for name, column in zip(names, columns, strict=True)
     }

@@ -279,10 +279,7 @@ def measure_blocks(
 ) -> list[list[Measurement]]:
     """Return each metric's measurements, one an item, in order.
 
-    Args:
-        metrics: each metric's name and signature.
-        items: the rows.
-        score: returns for each metric one score a row of a block.
+    `score` returns for each metric one score a row of a block.
     """
     pairs: list[Pair] = []
     problems: list[Missing | None] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,23 +22,18 @@ GAP = 3
 _LETTERS = 0x110000
 
 
+@dataclass(frozen=True, eq=False, slots=True)
 class Tokens:
-    """The tokens of several texts, one text after the other with `GAP` ends between them."""
+    """The tokens of several texts, one text after the other with `GAP` ends between them; arrays of one dimension."""
 
-    def __init__(self, numbers: Numbers, starts: Numbers, sizes: Numbers, words: Numbers) -> None:
-        """Take arrays of one dimension.
-
-        Args:
-            numbers: of all texts, one after the other, with ends between them.
-            starts: where each text starts in `numbers`; one entry a text.
-            sizes: how many tokens it has; one entry a text.
-            words: the vocabulary's number of each distinct token.
-        """
-        self.numbers = numbers
-        self.starts = starts
-        self.sizes = sizes
-        self.words = words
-        """The vocabulary's number of each token, at its place counted from `FIRST`."""
+    numbers: Numbers
+    """Of all texts, with the ends between them."""
+    starts: Numbers
+    """Where each text starts in `numbers`."""
+    sizes: Numbers
+    """How many tokens each text has."""
+    words: Numbers
+    """The vocabulary's number of each distinct token, at its place counted from `FIRST`."""
 
     @property
     def width(self) -> int:

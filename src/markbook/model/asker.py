@@ -137,11 +137,7 @@ class Asker:
     def __init__(self, model: str, patience: Patience, budget: Budget, before: Asker | None = None) -> None:
         """Take the limits; nothing is asked.
 
-        Args:
-            model: its name.
-            patience: how much is done for one answer.
-            budget: what all questions may cost.
-            before: who asked this model so far, in another event loop: its pace and its verdict on the server go on.
+        `before` is who asked this model so far, in another event loop: its pace and its verdict on the server go on.
         """
         self.patience = patience
         self.budget = budget

@@ -64,7 +64,6 @@ class Cassette:
             OutputError: a new one cannot be written.
         """
         self.path = path
-        self.hits = 0
         self.recorded = 0
         self._answers: dict[str, Mapping[str, object]] = {}
         self._glue = ""
@@ -81,9 +80,7 @@ class Cassette:
 
     def find(self, key: str) -> Mapping[str, object] | None:
         """Return the recorded answer of a call."""
-        answer = self._answers.get(key)
-        self.hits += answer is not None
-        return answer
+        return self._answers.get(key)
 
     def record(self, key: str, answer: Mapping[str, object]) -> None:
         """Keep an answer; the system has it when this returns. The first one for a key stands.

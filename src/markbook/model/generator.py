@@ -6,8 +6,8 @@ import asyncio
 import itertools
 import json
 import math
-import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, TypedDict, TypeGuard
@@ -60,12 +60,7 @@ class Continue(ServerQuestion):
     @property
     def weight(self) -> Weight:
         """What decides the most that it may cost."""
-        return Weight(self.request.size, 1) if self.is_weighing else super().weight
-
-    @property
-    def is_weighing(self) -> bool:
-        """Whether a likelihood is asked for."""
-        return self.request.continuation is not None
+        return super().weight if self.request.continuation is None else Weight(self.request.size, 1)
 
     async def send(self) -> Answered:
         """Send it once."""
@@ -185,7 +180,8 @@ class ModelGenerator:
         except RuntimeError:
             self._run(requests, on_reply)
             return
-        _in_thread(lambda: self._run(requests, on_reply))  # a notebook runs a loop of its own
+        # A notebook runs a loop of its own: in another thread there is none.
+        ThreadPoolExecutor(1, thread_name_prefix="markbook-generate").submit(self._run, requests, on_reply).result()
 
     def _run(self, requests: Sequence[PromptRequest], on_reply: Callable[[ModelReply], None]) -> None:
         try:
@@ -356,23 +352,6 @@ def _bill(ended: QuestionEnd[ChatReply], index: int, count: int) -> _Bill:
 def _share(total: int, index: int, count: int) -> int:
     """Return one of so many whole parts of a total."""
     return total // count + (index < total % count)
-
-
-def _in_thread(work: Callable[[], None]) -> None:
-    """Run in a thread of its own and raise here what it raised."""
-    caught: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            work()
-        except BaseException as error:  # noqa: BLE001 - handed to the caller's thread, none is lost
-            caught.append(error)
-
-    thread = threading.Thread(target=run, name="markbook-generate")
-    thread.start()
-    thread.join()
-    if caught:
-        raise caught[0]
 
 
 def model_generator(

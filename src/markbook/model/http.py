@@ -9,11 +9,12 @@ import ssl
 import sys
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
 from http import HTTPStatus
+from itertools import islice
 from typing import Any, Self
 from urllib.parse import quote, urljoin, urlsplit
 
@@ -37,36 +38,25 @@ _MAX_DETAIL = 300
 _MOST_COMPLAINTS = 3
 
 
+@dataclass(eq=False, repr=False)
 class RequestFault(Exception):
     """A request that brought no answer that counts."""
 
-    def __init__(
-        self,
-        detail: str,
-        *,
-        kind: MissingKind = MissingKind.UNAVAILABLE,
-        is_retryable: bool = True,
-        wait: float | None = None,
-        fatal: bool = False,
-        unsupported: bool = False,
-        is_free: bool = True,
-        is_reply: bool = False,
-    ) -> None:
-        super().__init__(detail)
-        self.detail = detail
-        self.kind = kind
-        self.is_retryable = is_retryable
-        """Whether the same question may be asked once more."""
-        self.wait = wait
-        """How many seconds the server asked us to wait."""
-        self.fatal = fatal
-        """Whether no other question can succeed either: a refused key, an unknown model, an empty account."""
-        self.unsupported = unsupported
-        """Whether the server may not know this way of asking."""
-        self.is_free = is_free
-        """Whether the request surely cost nothing; one that was sent and brought no bill may have cost all it could."""
-        self.is_reply = is_reply
-        """Whether the model did answer, and the answer does not count."""
+    detail: str
+    _: KW_ONLY
+    kind: MissingKind = MissingKind.UNAVAILABLE
+    is_retryable: bool = True
+    """Whether the same question may be asked once more."""
+    wait: float | None = None
+    """How many seconds the server asked us to wait."""
+    fatal: bool = False
+    """Whether no other question can succeed either: a refused key, an unknown model, an empty account."""
+    unsupported: bool = False
+    """Whether the server may not know this way of asking."""
+    is_free: bool = True
+    """Whether the request surely cost nothing; one that was sent and brought no bill may have cost all it could."""
+    is_reply: bool = False
+    """Whether the model did answer, and the answer does not count."""
 
 
 class BadStatus(Exception):
@@ -139,11 +129,8 @@ def _unreadable(chain: Sequence[BaseException]) -> str | None:
     """Return what a client could not read in a reply; None for another kind of error."""
     for error in chain:
         if type(error).__name__ == "ValidationError" and callable(complaints := getattr(error, "errors", None)):
-            listed = [
-                f"{'.'.join(map(str, complaint['loc'])) or 'as a whole'}: {complaint['msg']}"
-                for complaint in complaints()
-            ]
-            return "; ".join(listed[:_MOST_COMPLAINTS])
+            listed = ((".".join(map(str, complaint["loc"])), complaint["msg"]) for complaint in complaints())
+            return "; ".join(f"{at or 'as a whole'}: {words}" for at, words in islice(listed, _MOST_COMPLAINTS))
     if isinstance(chain[0], IndexError | KeyError | TypeError | AttributeError):
         return f"a part is missing or of another kind ({chain[0]})"
     return None

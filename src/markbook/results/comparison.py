@@ -56,10 +56,7 @@ SOLVED = "Solved by one model only, or by none"
 def tables(comparison: Comparison, *, all_pairs: bool = False, narrow: bool = False) -> list[Table]:
     """Return ranking, pairs, samples that one model alone solved, and topics.
 
-    Args:
-        comparison: what to show.
-        all_pairs: show every pair however many there are.
-        narrow: keep to what fits 80 columns.
+    `all_pairs` shows every pair however many there are; `narrow` keeps to what fits 80 columns.
     """
     tables = [_ranking(comparison), _pairs(comparison, all_pairs=all_pairs, narrow=narrow)]
     names = [standing.model for standing in comparison.standings]
@@ -246,14 +243,7 @@ def _together(comparison: Comparison) -> list[str]:
 
 
 def make_headline(sheet: Sheet, samples: str, *, comparison: Comparison | None = None, seed: int = 0) -> Headline:
-    """Return the headline of a sheet, an empty one where there is nothing to compare.
-
-    Args:
-        sheet: of one model or more.
-        samples: what its samples are called.
-        comparison: of its models, if it is at hand.
-        seed: of what is drawn.
-    """
+    """Return the headline of a sheet, an empty one where there is nothing to compare."""
     if not sheet.models:
         return Headline()
     if len(sheet.models) == 1:
@@ -269,15 +259,12 @@ def make_headline(sheet: Sheet, samples: str, *, comparison: Comparison | None =
 
 
 def _scores(ranked: Sequence[tuple[str, Summary]], scale: Scale) -> tuple[tuple[str, str, str], ...]:
-    return tuple(
-        (
-            model,
-            scale.value(summary.value),
-            scale.spread(summary.interval.low, summary.interval.high) if summary.interval else "",
-        )
-        for model, summary in ranked[:_NAMED]
-        if summary.value is not None
-    )
+    scores = []
+    for model, summary in ranked[:_NAMED]:
+        if summary.value is not None:
+            spread = scale.spread(summary.interval.low, summary.interval.high) if summary.interval else ""
+            scores.append((model, scale.value(summary.value), spread))
+    return tuple(scores)
 
 
 def run_headline(results: Results, samples: str) -> Headline:
@@ -643,13 +630,9 @@ def _by_topic(sheet: Sheet, names: Sequence[str], alpha: float, seed: int) -> di
         for model in names:
             marks = ((sample, sheet.marks[model].get(sample)) for sample in samples)
             values = {sample: mark.value for sample, mark in marks if mark is not None and mark.value is not None}
-            table[topic][model] = estimate_mean(
-                list(values.values()),
-                sheet.get_clusters(list(values)),
-                limits=sheet.range,
-                confidence=1 - alpha,
-                seed=seed,
-            )
+            scores, clusters = list(values.values()), sheet.get_clusters(list(values))
+            mean = estimate_mean(scores, clusters, limits=sheet.range, confidence=1 - alpha, seed=seed)
+            table[topic][model] = mean
     return table
 
 

@@ -7,11 +7,15 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from markbook.text import cut
 from markbook.text.format import format_number
 from markbook.why import Change, Evidence, Finding
+
+if TYPE_CHECKING:
+    from rapidfuzz.distance import Opcodes
 
 # Evidence that a score's stats hold as words: quality points with their lines, a judge's reasons, and whatever else.
 
@@ -175,16 +179,10 @@ def _rouge(name: str, stats: Mapping[str, object], text: str, references: Sequen
             # it is.
             if size is not None and "l" not in name.lower().partition("rouge")[2]:
                 return Evidence(name, lead, lists=_lists(ours, [other], (size,)))
-            edits = script(
-                [side for _, side in other],
-                [side for _, side in ours],
-                [side for side, _ in other],
-                [side for side, _ in ours],
-            )
-            if _shares(edits.common, 1, ours, other) == precision_recall:
-                return Evidence(
-                    name, lead, edits=edits.parts, note="The words of the common subsequence stay; in small letters."
-                )
+            common, edits = _align_words(other, ours)
+            if _shares(common, 1, ours, other) == precision_recall:
+                note = "The words of the common subsequence stay; in small letters."
+                return Evidence(name, lead, edits=edits, note=note)
     return Evidence(name, lead)
 
 
@@ -248,39 +246,14 @@ _PART = 400
 _SCRIPTS_WORDS = re.compile(r"\s+|\w+|[^\w\s]")
 
 
-@dataclass(frozen=True, slots=True)
-class Script:
-    """The parts of two texts in order, and how much they have in common."""
-
-    parts: tuple[tuple[Change, str], ...]
-    common: int
-
-
-def script(
-    expected: Sequence[str], actual: Sequence[str], wanted_words: Sequence[str], given_words: Sequence[str]
-) -> Script:
-    """Return the longest common subsequence of words as parts.
-
-    Args:
-        expected: the reference's words as they are compared.
-        actual: the answer's.
-        wanted_words: the same as they are shown.
-        given_words: the answer's.
-    """
+def _align_words(expected: Tokens, actual: Tokens) -> tuple[int, tuple[tuple[Change, str], ...]]:
+    """Return how many words the longest common subsequence has, and the edits around it."""
     from rapidfuzz.distance import LCSseq
 
-    parts: list[tuple[Change, str]] = []
-    common = 0
-    for opcode in LCSseq.opcodes(expected, actual):
-        begin, end, start, stop = opcode.src_start, opcode.src_end, opcode.dest_start, opcode.dest_end
-        if opcode.tag == "equal":
-            common += end - begin
-            parts.append(("same", " ".join(given_words[start:stop])))
-            continue
-        parts += [("lost", " ".join(wanted_words[begin:end]))] if end > begin else []
-        parts += [("added", " ".join(given_words[start:stop]))] if stop > start else []
-    spaced = [(change, f"{words} ") for change, words in parts]
-    return Script(_shorten_parts(spaced), common)
+    (words, ours), (other_words, theirs) = (
+        ([f"{word} " for word, _ in side], [word for _, word in side]) for side in (expected, actual)
+    )
+    return LCSseq.similarity(ours, theirs), _list_edits(LCSseq.opcodes(ours, theirs), words, other_words)
 
 
 def read_edit_script(name: str, stats: Mapping[str, object], text: str, references: Sequence[str]) -> Evidence | None:
@@ -311,8 +284,12 @@ def against(text: str, references: Sequence[str]) -> Evidence | None:
 def _parts(expected: Sequence[str], actual: Sequence[str]) -> tuple[tuple[Change, str], ...]:
     from rapidfuzz.distance import Levenshtein
 
+    return _list_edits(Levenshtein.opcodes(expected, actual), expected, actual)
+
+
+def _list_edits(opcodes: Opcodes, expected: Sequence[str], actual: Sequence[str]) -> tuple[tuple[Change, str], ...]:
     parts: list[tuple[Change, str]] = []
-    for opcode in Levenshtein.opcodes(expected, actual):
+    for opcode in opcodes:
         begin, end, start, stop = opcode.src_start, opcode.src_end, opcode.dest_start, opcode.dest_end
         if opcode.tag == "equal":
             parts.append(("same", "".join(actual[start:stop])))
@@ -327,20 +304,15 @@ def _shorten_parts(parts: Sequence[tuple[Change, str]]) -> tuple[tuple[Change, s
     shortened: list[tuple[Change, str]] = []
     for change, text in parts[:_SCRIPTS_MOST]:
         if change == "same" and len(text) > 2 * _KEPT + 20:
-            shortened += [
-                ("same", text[:_KEPT]),
-                ("gap", f"{len(text) - 2 * _KEPT} characters"),
-                ("same", text[-_KEPT:]),
-            ]
+            gap = f"{len(text) - 2 * _KEPT} characters"
+            shortened += [("same", text[:_KEPT]), ("gap", gap), ("same", text[-_KEPT:])]
         elif len(text) > _PART:
             shortened += [(change, text[:_PART]), ("gap", f"{len(text) - _PART} characters")]
         else:
             shortened.append((change, text))
-    return (
-        (*shortened, ("gap", f"{len(parts) - _SCRIPTS_MOST} more parts"))
-        if len(parts) > _SCRIPTS_MOST
-        else tuple(shortened)
-    )
+    if len(parts) > _SCRIPTS_MOST:
+        shortened.append(("gap", f"{len(parts) - _SCRIPTS_MOST} more parts"))
+    return tuple(shortened)
 
 
 __all__ = ["Room", "collect_evidence", "read_judge_marks"]

@@ -142,17 +142,13 @@ def collect_marks(comparison: Comparison, models: Mapping[str, str]) -> list[Gat
         comparison: of these models, and of others perhaps.
         models: which, by the names under which they are compared; each also goes by the name that it has in its own run.
     """
-    return [
-        GateMark(
-            standing.model,
-            (standing.model, models[standing.model], comparison.metric, comparison.metric.rpartition(".")[2]),
-            standing.summary.value,
-            comparison.range,
-            comparison.direction,
-        )
-        for standing in comparison.standings
-        if standing.model in models
-    ]
+    metric, marks = comparison.metric, []
+    for standing in comparison.standings:
+        if (model := standing.model) in models:
+            names = (model, models[model], metric, metric.rpartition(".")[2])
+            value = standing.summary.value
+            marks.append(GateMark(model, names, value, comparison.range, comparison.direction))
+    return marks
 
 
 def check_worse(comparison: Comparison, pairs: Sequence[tuple[str, str]]) -> list[Pair]:

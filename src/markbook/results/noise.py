@@ -43,10 +43,7 @@ class ModelNoise:
             "n_single": self.n_single,
             "n_missing": self.n_missing,
             "pass_hat": {str(k): estimate.value for k, estimate in self.pass_hat.items()},
-            "pass_hat_intervals": {
-                str(k): None if estimate.interval is None else estimate.interval.to_record()
-                for k, estimate in self.pass_hat.items()
-            },
+            "pass_hat_intervals": {str(k): hat.to_record()["interval"] for k, hat in self.pass_hat.items()},
             "repeats_needed": {f"{gap:g}": count for gap, count in self.repeats.items()},
         }
 
@@ -109,17 +106,13 @@ _PERCENT, _PLAIN = Scale((0.0, 1.0)), Scale((0.0, 0.0))
 
 def tables(noises: Sequence[ModelNoise], metric: str) -> list[Table]:
     """Return what people read."""
-    rows = tuple(
-        (
-            model_noise.model,
-            f"{model_noise.noise.n_items} (+{model_noise.n_single} single, {model_noise.n_missing} missing)",
-            _share(model_noise.noise.mixed, model_noise.noise.intervals.get("mixed")),
-            _share(model_noise.noise.flip, model_noise.noise.intervals.get("flip")),
-            format_number(model_noise.noise.difference),
-            _number(model_noise.noise.reliability, model_noise.noise.intervals.get("reliability")),
-        )
-        for model_noise in noises
-    )
+    rows = []
+    for model_noise in noises:
+        noise = model_noise.noise
+        items = f"{noise.n_items} (+{model_noise.n_single} single, {model_noise.n_missing} missing)"
+        shares = (_share(getattr(noise, name), noise.intervals.get(name)) for name in ("mixed", "flip"))
+        reliability = _number(noise.reliability, noise.intervals.get("reliability"))
+        rows.append((model_noise.model, items, *shares, format_number(noise.difference), reliability))
     headers = ("Model", "Items run again", "Not always equal", "Differs between two runs", "Two runs must differ by",
                "Split-half reliability")  # fmt: skip
     level = " or ".join(sorted({format_level(usual=model_noise.noise.confidence) for model_noise in noises}))
@@ -127,19 +120,16 @@ def tables(noises: Sequence[ModelNoise], metric: str) -> list[Table]:
         f"{level} CI over the items in brackets. Two runs must differ: beyond it ({level}) repeating alone does not "
         "explain a difference of two single runs."
     )
-    tables = [Table(f"Noise of {metric}", headers, rows, frozenset({2, 3, 4, 5}), note)]
+    tables = [Table(f"Noise of {metric}", headers, tuple(rows), frozenset({2, 3, 4, 5}), note)]
     if any(model_noise.pass_hat for model_noise in noises):
         most = max(max(model_noise.pass_hat, default=0) for model_noise in noises)
         ks = [k for k in range(1, most + 1) if k <= 8 or k == most]
-        hats = tuple(
-            (
-                model_noise.model,
-                *(_number(hat.value, hat.interval) if (hat := model_noise.pass_hat.get(k)) else NOTHING for k in ks),
-            )
-            for model_noise in noises
-        )
+        hats = []
+        for model_noise in noises:
+            several = map(model_noise.pass_hat.get, ks)
+            hats.append((model_noise.model, *(_number(hat.value, hat.interval) if hat else NOTHING for hat in several)))
         heads = ("Model", *(f"k = {k}" for k in ks))
-        tables.append(Table("pass^k: all of k repeats pass", heads, hats, frozenset(range(1, len(ks) + 1))))
+        tables.append(Table("pass^k: all of k repeats pass", heads, tuple(hats), frozenset(range(1, len(ks) + 1))))
     if any(model_noise.repeats for model_noise in noises):
         gaps = list(dict.fromkeys(gap for model_noise in noises for gap in model_noise.repeats))
         needed = tuple(

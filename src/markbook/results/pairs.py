@@ -140,7 +140,6 @@ class Pair:
     def to_record(self) -> dict[str, object]:
         """Return it as JSON."""
         difference = self.difference
-        interval = difference.interval
         return {
             "model_a": self.first,
             "model_b": self.second,
@@ -148,7 +147,7 @@ class Pair:
             "n_missing": self.n_missing,
             "n_partial": self.n_partial,
             "difference": difference.value,
-            "interval": None if interval is None else interval.to_record(),
+            "interval": difference.to_record()["interval"],
             "note": difference.note,
             "se": difference.se,
             "p": self.p,

@@ -148,11 +148,7 @@ class Stopping:
     def __init__(self, rule: StopRule, plan: Sheet, baseline: Sheet | None, *, seed: int = 0) -> None:
         """Pair the samples.
 
-        Args:
-            rule: what is enough.
-            plan: the models and samples that there will be; its marks are not looked at.
-            baseline: what is known already; None for a precise mean.
-            seed: of the order.
+        The marks of the plan are not looked at. Without a baseline the mean is what has to be precise.
 
         Raises:
             UsageError: the rule needs a baseline, a range with ends, or a model that the baseline does not have.
@@ -203,12 +199,7 @@ class Stopping:
         return signs
 
     def stands(self, done: int, marks: Mapping[str, Mapping[str, Cell]]) -> list[Stand]:
-        """Return where each model stands when the first samples of the order are done.
-
-        Args:
-            done: how many of the order.
-            marks: by model and sample.
-        """
+        """Return where each model stands when the first samples of the order are done."""
         alpha = SIGNIFICANCE / len(self._held)  # several models are several chances to err
         return [self._stand(model, done, marks[model], alpha) for model in self._held]
 
@@ -250,10 +241,7 @@ class Stopping:
     def record(self, done: int, planned: int, stands: Sequence[Stand]) -> StoppedRecord:
         """Return what the journal keeps of the end.
 
-        Args:
-            done: samples of the order that were done.
-            planned: samples that the run has without a rule.
-            stands: of the models then.
+        Without a rule the run would have had `planned` samples.
         """
         return {
             "rule": self.rule.text,

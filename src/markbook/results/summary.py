@@ -125,8 +125,7 @@ def estimate_mean(
 def summarise_warnings(notes: Iterable[tuple[str, str]]) -> str:
     """Return in a sentence whose intervals may be too narrow, and why; empty if none may.
 
-    Args:
-        notes: what each number is called, and its note.
+    The notes come with what each number is called.
     """
     named: dict[str, list[str]] = {}
     for name, note in notes:
@@ -151,15 +150,8 @@ def summarise_cells(
 ) -> Summary:
     """Return the mean of the cells that have a value; what is missing inside a cell stays counted and bounded.
 
-    Args:
-        cells: one a sample. `n` counts those with a value, `n_missing` every missing answer.
-        metric: as `summarise_values`, and so are the others.
-        group: see there.
-        range: see there.
-        direction: see there.
-        policy: under `worst` and `fail` also the missing answers of a cell with a value are at the worst end.
-        confidence: see there.
-        seed: see there.
+    There is one cell a sample: `n` counts those with a value, `n_missing` every missing answer. The options are those of
+    `summarise_values`; under `worst` and `fail` also the missing answers of a cell with a value are at the worst end.
     """
     cells_with_value = [cell for cell in cells if cell.value is not None]
     partial = [cell for cell in cells_with_value if cell.is_partial]
@@ -274,15 +266,7 @@ def summarise_rows(
     confidence: float = CONFIDENCE,
     seed: int = 0,
 ) -> Summary:
-    """Return the number of a metric that is not a mean; `n` and `n_items` count rows, and whole rows are resampled.
-
-    Args:
-        metric: one that computes its own number.
-        rows: the measurements of each row's answers.
-        group: as `summarise_values`; the others as `summarise`.
-        confidence: see there.
-        seed: see there.
-    """
+    """Return the number of a metric that is not a mean; `n` and `n_items` count rows, and whole rows are resampled."""
     measurements = [measurement for row in rows for measurement in row]
     rows_measured = [[measurement for measurement in row if measurement.value is not None] for row in rows]
     scored = [row for row in rows_measured if row]
@@ -343,16 +327,16 @@ class MeasurementTally:
             elif measurement.missing is not None and measurement.missing.kind.is_ours:
                 self.broken[measurement.missing.detail] = None
 
-    def summary(self, *, confidence: float = CONFIDENCE, seed: int = 0) -> Summary:
+    def summary(self, *, seed: int = 0) -> Summary:
         """Return what `summarise` returns for all of them."""
         metric, signature = self.metric, _signature(self.metric, self._names, self._signed)
         if metric.averages:
             summary = summarise_values(
                 self._values, metric=metric.name, range=metric.range, direction=metric.direction,
-                n_missing=self.n_missing, confidence=confidence, seed=seed,
+                n_missing=self.n_missing, seed=seed,
             )  # fmt: skip
             return dataclasses.replace(summary, signature=signature)
-        interval, note = _bootstrap(metric, self._scored, None, confidence=confidence, seed=seed)
+        interval, note = _bootstrap(metric, self._scored, None, confidence=CONFIDENCE, seed=seed)
         return Summary(
             metric=metric.name, group="total", value=metric.summarise(self._scored), n=len(self._scored), n_items=self.count,
             n_missing={kind: count for kind, count in sorted(self.n_missing.items()) if count}, interval=interval, bounds=None,
@@ -453,15 +437,7 @@ def _signature(metric: Metric, names: AbstractSet[str], signatures: AbstractSet[
 def _bootstrap(
     metric: Metric, measurements: Sequence[Measurement], counts: Sequence[int] | None, *, confidence: float, seed: int
 ) -> tuple[Interval | None, str]:
-    """Return the percentile interval over resampled rows, or why there is none.
-
-    Args:
-        metric: what is resampled.
-        measurements: of all rows.
-        counts: how many of them each row has; None for one each.
-        confidence: of the interval.
-        seed: of the draws.
-    """
+    """Return the percentile interval over resampled rows, or why there is none; rows have `counts` measurements, or one each."""
     import numpy as np
 
     n = len(measurements) if counts is None else len(counts)

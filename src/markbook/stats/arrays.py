@@ -22,7 +22,7 @@ _MANY = 60.0
 logarithms would cost digits."""
 
 
-def two_sided(t: float, degrees: float) -> float:
+def t_two_sided(t: float, degrees: float) -> float:
     """Return the probability that Student's t is at least as far from 0 as t."""
     if math.isinf(t):
         return 0.0
@@ -52,7 +52,7 @@ def quantile(tail: float, start: float, degrees: float) -> float:
     scale = math.sqrt(degrees * math.pi) / _gamma_ratio(degrees / 2)
     for _ in range(200):
         density = math.exp(-(degrees + 1) / 2 * math.log1p(t * t / degrees)) / scale
-        step = (two_sided(t, degrees) - tail) / (2 * density)
+        step = (t_two_sided(t, degrees) - tail) / (2 * density)
         t += step
         if step <= 1e-15 * t:
             break
@@ -167,11 +167,6 @@ def t_quantile(confidence: float, degrees: float) -> float:
     check_confidence(confidence)
     above = (1 + confidence) / 2
     return quantile(2 * (1 - above), normal_inverse(above), degrees)
-
-
-def t_two_sided(t: float, degrees: float) -> float:
-    """Return the probability that Student's t is at least as far from 0 as t."""
-    return two_sided(t, degrees)
 
 
 def has_variation(array: Floats) -> bool:

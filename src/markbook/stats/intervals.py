@@ -154,9 +154,7 @@ def t_interval(values: Sequence[float], *, confidence: float = CONFIDENCE) -> Es
     return Estimate(mean, mean - reach, mean + reach, se, n=n, method="t", confidence=confidence)
 
 
-def mean_of_means(
-    groups: Sequence[Sequence[float]], *, limits: tuple[float, float] = (0.0, 1.0), confidence: float = CONFIDENCE
-) -> Estimate:
+def mean_of_means(groups: Sequence[Sequence[float]], *, limits: tuple[float, float] = (0.0, 1.0)) -> Estimate:
     """Return the mean of the groups' means, each group counting the same, with an interval over the items within them.
 
     The variances of the means add up, t has Welch's and Satterthwaite's degrees of freedom, and the interval is clipped
@@ -164,24 +162,23 @@ def mean_of_means(
 
     Source: Welch 1938, Satterthwaite 1946.
     """
-    estimates = [t_interval(values, confidence=confidence) for values in groups]
+    estimates = [t_interval(values) for values in groups]
     means = [estimate.value for estimate in estimates if estimate.value is not None]
     n, method = sum(map(len, groups)), "t-of-means"
     if not estimates or len(means) < len(estimates):
-        return Estimate(None, n=n, method=method, confidence=confidence, note="a group without values")
+        return Estimate(None, n=n, method=method, note="a group without values")
     value = math.fsum(means) / len(means)
     if any(estimate.n < 2 for estimate in estimates):
-        return Estimate(value, n=n, method=method, confidence=confidence, note=f"a group with {TOO_FEW}")
+        return Estimate(value, n=n, method=method, note=f"a group with {TOO_FEW}")
     # A group without variation has an error of 0, and adds none.
     parts = [((estimate.se or 0.0) ** 2, estimate.n) for estimate in estimates]
     total = math.fsum(variance for variance, _ in parts)
     if not total > 0:
-        return Estimate(value, se=0.0, n=n, method=method, confidence=confidence, note=NO_VARIATION)
+        return Estimate(value, se=0.0, n=n, method=method, note=NO_VARIATION)
     freedom = total**2 / math.fsum(variance**2 / (size - 1) for variance, size in parts)
     se = math.sqrt(total) / len(estimates)
-    reach = t_quantile(confidence, freedom) * se
-    low, high = max(limits[0], value - reach), min(limits[1], value + reach)
-    return Estimate(value, low, high, se, n=n, method=method, confidence=confidence)
+    reach = t_quantile(CONFIDENCE, freedom) * se
+    return Estimate(value, max(limits[0], value - reach), min(limits[1], value + reach), se, n=n, method=method)
 
 
 def score_interval(

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from markbook.stats.arrays import normal_inverse, normal_quantile
 from markbook.stats.intervals import mean_interval
+from markbook.stats.power import POWER
 from markbook.types import CONFIDENCE, SIGNIFICANCE, Interval
 
 _TIE = 1e-12
@@ -47,45 +48,37 @@ class Noise:
         }
 
 
-def estimate_noise(items: Sequence[Sequence[float]], *, confidence: float = CONFIDENCE, seed: int = 0) -> Noise:
+def estimate_noise(items: Sequence[Sequence[float]], *, seed: int = 0) -> Noise:
     """Return the noise of items from their repeats.
 
     Args:
         items: the values of each item, one a run; items with one value count for nothing.
-        confidence: of the difference that two runs must show.
         seed: of the halves that are drawn.
     """
     several = [values for values in items if len(values) >= 2]
     count = sum(map(len, several))
     if not several:
-        return Noise(0, 0, None, None, None, None, None, None, confidence)
+        return Noise(0, 0, None, None, None, None, None, None)
     variances = []
     for values in several:
         mean = math.fsum(values) / len(values)
         variances.append(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
     within = math.fsum(variances) / len(several)
     standard_error = math.sqrt(within / len(several))
-    mixed = mean_interval([float(max(v) - min(v) > _TIE) for v in several], confidence=confidence)
-    flip = mean_interval([_differing(values) for values in several], confidence=confidence, seed=seed)
+    mixed = mean_interval([float(max(v) - min(v) > _TIE) for v in several])
+    flip = mean_interval([_differing(values) for values in several], seed=seed)
     halves, steps, n = _halves(several, seed), _steps(several), len(several)
     reliable = None
     if halves is not None and n >= 4 and abs(halves) < 1:
         # Fisher's z of the halves' correlation, both ends stepped up as the value itself is.
-        reach = normal_quantile(confidence) / math.sqrt(n - 3)
+        reach = normal_quantile(CONFIDENCE) / math.sqrt(n - 3)
         low, high = (_project_reliability(math.tanh(math.atanh(halves) + side), steps) for side in (-reach, reach))
-        reliable = Interval(low, high, "fisher-z", confidence)
-    return Noise(
-        len(several),
-        count,
-        mixed.value,
-        flip.value,
-        within,
-        standard_error,
-        normal_quantile(confidence) * math.sqrt(2) * standard_error,
-        None if halves is None else _project_reliability(halves, steps),
-        confidence,
-        {"mixed": mixed.interval, "flip": flip.interval, "reliability": reliable},
-    )
+        reliable = Interval(low, high, "fisher-z", CONFIDENCE)
+    difference = normal_quantile(CONFIDENCE) * math.sqrt(2) * standard_error
+    reliability = None if halves is None else _project_reliability(halves, steps)
+    intervals = {"mixed": mixed.interval, "flip": flip.interval, "reliability": reliable}
+    shares = mixed.value, flip.value
+    return Noise(n, count, *shares, within, standard_error, difference, reliability, intervals=intervals)
 
 
 def _differing(values: Sequence[float]) -> float:
@@ -99,10 +92,8 @@ def _differing(values: Sequence[float]) -> float:
     return 1 - same / (n * (n - 1) / 2)
 
 
-def repeats_needed(
-    within: float, n_items: int, difference: float, *, alpha: float = SIGNIFICANCE, power: float = 0.8
-) -> int:
-    """Return how many repeats of every item each of two systems needs, so that this difference shows with this power.
+def repeats_needed(within: float, n_items: int, difference: float) -> int:
+    """Return how many repeats of every item each of two systems needs, so that this difference shows in 80 % of cases.
 
     Only the noise of repeating is counted: the items are those of the benchmark, and both systems answer all of them.
 
@@ -110,12 +101,10 @@ def repeats_needed(
         within: the mean variance of an item's repeats.
         n_items: how many items there are.
         difference: between the means over these items.
-        alpha: two-sided.
-        power: the chance to see it.
     """
     if n_items < 1 or not difference > 0 or within < 0:
         raise ValueError(f"need items, a positive difference and a variance, got {n_items}, {difference}, {within}")
-    reach = normal_quantile(1 - alpha) + normal_inverse(power)
+    reach = normal_quantile(1 - SIGNIFICANCE) + normal_inverse(POWER)
     return max(1, math.ceil(2 * within / n_items * (reach / difference) ** 2 - _TIE))
 
 

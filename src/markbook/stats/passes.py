@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from markbook.measurements import CONFIDENCE
 from markbook.stats.intervals import FEWEST_AT_ENDS, MANY_OPPOSITE, NARROW, few_away, mean_interval
@@ -97,17 +98,7 @@ def pass_at_k_summary(
         # Of fewer than 40 problems a fifth that fails does not yet show how many of the others nearly do.
         opposite = MANY_OPPOSITE if len(ns) >= 40 else 2 * MANY_OPPOSITE
         note = few_away(shares, (0.0, 1.0), _FEWEST_AWAY, opposite) or alike or few or note
-    return Estimate(
-        estimate.value,
-        estimate.low,
-        estimate.high,
-        se,
-        n=len(ns),
-        method=estimate.method,
-        confidence=confidence,
-        note=note,
-        stats=stats,
-    )
+    return replace(estimate, se=se, p=None, n=len(ns), confidence=confidence, note=note, stats=stats)
 
 
 def pass_hat_k(counts: Sequence[tuple[int, int]], k: int) -> float | None:
@@ -127,13 +118,11 @@ def pass_hat_k(counts: Sequence[tuple[int, int]], k: int) -> float | None:
     return math.fsum(_all_pass(n, c, k) for n, c in counts) / len(counts)
 
 
-def pass_hat_k_summary(
-    counts: Sequence[tuple[int, int]], k: int, *, confidence: float = CONFIDENCE, seed: int = 0
-) -> Estimate:
+def pass_hat_k_summary(counts: Sequence[tuple[int, int]], k: int, *, seed: int = 0) -> Estimate:
     """Return pass^k as `pass_hat_k` does, with its interval over the problems."""
     if pass_hat_k(counts, k) is None:
         return Estimate(None, note=f"an item has fewer than {k} repeats")
-    return mean_interval([_all_pass(n, c, k) for n, c in counts], confidence=confidence, seed=seed)
+    return mean_interval([_all_pass(n, c, k) for n, c in counts], seed=seed)
 
 
 def standard_error(n: int, c: int, k: int, *, every: bool = False) -> float:

@@ -32,6 +32,8 @@ from dataclasses import dataclass
 from markbook.measurements import SIGNIFICANCE
 from markbook.stats.arrays import normal_below, normal_inverse, normal_quantile, t_quantile
 
+POWER = 0.8
+"""The chance to show a difference that is there, wherever one has to be chosen."""
 _SIGNS_UP_TO = 2_000
 """With more items than this the tails of signs are those of the normal distribution, and counting them takes long."""
 _FEW = 50
@@ -62,53 +64,49 @@ class Differences:
     """Of related items; None where they are not."""
 
 
-def detectable_difference(differences: Differences, *, alpha: float = SIGNIFICANCE, power: float = 0.8) -> float | None:
-    """Return the smallest true mean difference that so many such items show with this power, in the unit of `sd`.
+def detectable_difference(differences: Differences, *, alpha: float = SIGNIFICANCE) -> float | None:
+    """Return the smallest true mean difference that so many such items show with `POWER`, in the unit of `sd`.
 
     None where no difference can be shown: even if all items differed, the test could not reach its level.
 
     Args:
         differences: how the differences vary; a larger true difference is taken to make more items differ where it must.
         alpha: what p has to be below, for one pair.
-        power: the chance to show it.
     """
     most = differences.size if differences.is_one_size and differences.clusters is None else differences.largest
-    top = min(most, (normal_quantile(1 - alpha) + normal_inverse(power)) * differences.sd / math.sqrt(differences.n))
-    while _power(differences, differences.n, top, alpha) < power:
+    top = min(most, (normal_quantile(1 - alpha) + normal_inverse(POWER)) * differences.sd / math.sqrt(differences.n))
+    while _power(differences, differences.n, top, alpha) < POWER:
         if top >= min(most, 100 * differences.sd):
             return None
         top = min(most, 1.5 * top)
     low, high = 0.0, top
     while high - low > 1e-4 * top:
         middle = (low + high) / 2
-        if _power(differences, differences.n, middle, alpha) >= power:
+        if _power(differences, differences.n, middle, alpha) >= POWER:
             high = middle
         else:
             low = middle
     return high
 
 
-def items_to_show(
-    differences: Differences, gap: float, *, alpha: float = SIGNIFICANCE, power: float = 0.8, most: int
-) -> int | None:
-    """Return how many items like these show a mean difference with this power; None if more than `most` are needed.
+def items_to_show(differences: Differences, gap: float, *, alpha: float = SIGNIFICANCE, most: int) -> int | None:
+    """Return how many items like these show a mean difference with `POWER`; None if more than `most` are needed.
 
     Args:
         differences: how the differences vary, from item to item.
         gap: the true mean difference, above 0.
         alpha: what p has to be below, for one pair.
-        power: the chance to show it.
         most: where to stop looking.
     """
     # Doubling first: the power is asked a few times more than the logarithm of the answer, and not once an item.
     low, high = 1, 2
-    while _power(differences, high, gap, alpha) < power:
+    while _power(differences, high, gap, alpha) < POWER:
         low, high = high, 2 * high
         if low > most:
             return None
     while high - low > 1:
         middle = (low + high) // 2
-        if _power(differences, middle, gap, alpha) < power:
+        if _power(differences, middle, gap, alpha) < POWER:
             low = middle
         else:
             high = middle

@@ -141,12 +141,5 @@ def weight_sensitivity(
     stated_order = np.sign(composite[first] - composite[second])
     drawn_order = np.sign(any_weights[:, first] - any_weights[:, second])
     tau = float((drawn_order * stated_order).mean()) if first.size else None
-    return WeightSensitivity(
-        tuple(map(float, composite)),
-        tuple(map(int, ranks)),
-        _rank_shares(any_weights),
-        _rank_shares(near_weights),
-        tau,
-        draws,
-        seed,
-    )
+    values, places = tuple(map(float, composite)), tuple(map(int, ranks))
+    return WeightSensitivity(values, places, _rank_shares(any_weights), _rank_shares(near_weights), tau, draws, seed)

@@ -100,15 +100,8 @@ def anytime_mean(
     def unscale(end: float | None) -> float | None:
         return None if end is None else (end + low + high) / 2
 
-    note = estimate.note and "no items"
-    return replace(
-        estimate,
-        value=unscale(estimate.value),
-        low=unscale(estimate.low),
-        high=unscale(estimate.high),
-        note=note,
-        stats={},
-    )
+    value, low_end, high_end = map(unscale, (estimate.value, estimate.low, estimate.high))
+    return replace(estimate, value=value, low=low_end, high=high_end, note=estimate.note and "no items", stats={})
 
 
 def _shares() -> Floats:

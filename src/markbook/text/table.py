@@ -129,10 +129,7 @@ def shared_widths(longest: Sequence[int], words: Sequence[int], room: int) -> li
 def markdown_table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, rule: str = "") -> list[str]:
     """Return the lines of a table whose cells are Markdown already: links and emphasis in them stay.
 
-    Args:
-        headers: the first row.
-        rows: the others.
-        rule: the line between them; one that aligns nothing if empty.
+    `rule` is the line below the headers, one that aligns nothing if empty.
     """
     lines = ["| " + " | ".join(row) + " |" for row in (headers, *rows)]
     return [lines[0], rule or "|" + "---|" * len(headers), *lines[1:]]

@@ -54,7 +54,6 @@ class Probe:
     """The first characters."""
     sample: list[dict[str, object]]
     """The document where it is one object; else the first objects of its array or lines."""
-    is_array: bool
     is_lines: bool
     is_zip: bool
 
@@ -79,7 +78,7 @@ class Reader(Protocol):
 def make_probe(source: Source) -> Probe:
     """Return what detection sees of a file."""
     if source.is_zip:
-        return Probe("", [], is_array=False, is_lines=False, is_zip=True)
+        return Probe("", [], is_lines=False, is_zip=True)
     head = source.head.lstrip()
     is_lines = source.is_lines
     if is_lines:
@@ -102,12 +101,11 @@ def make_probe(source: Source) -> Probe:
             # One that is cut in its first span holds no value: the span reader says so.
             is_spans = '"span_id"' in source.head or '"spanId"' in source.head
             documents = None if is_spans else source.document()
-    is_array = head[:1] == "[" and not is_lines
     items = documents if isinstance(documents, list) else [documents]
     sample = [item for item in items[:_SAMPLE] if item is not BAD and isinstance(item, dict)]
     if isinstance(documents, list) and not sample and documents and isinstance(documents[0], list):
         sample = [item for item in documents[0][:_SAMPLE] if isinstance(item, dict)]
-    return Probe(head, sample, is_array=is_array, is_lines=is_lines, is_zip=False)
+    return Probe(head, sample, is_lines=is_lines, is_zip=False)
 
 
 def is_tempo(head: str) -> bool:

@@ -197,10 +197,8 @@ def objects_with(key: str, source: Source, kind: str) -> Iterator[Record]:
 def chat_steps(messages: Iterable[Record], agent: str = "assistant", error_prefix: str = "") -> ChatSteps:
     """Return the steps of a chat.
 
-    Args:
-        messages: OpenAI-style messages.
-        agent: the name of an assistant that has none.
-        error_prefix: how a failed tool's answer begins, where the format says; without one a call's success is unknown.
+    `agent` names an assistant that has no name. A failed tool's answer begins with `error_prefix`, where the format says; without one
+    a call's success is unknown.
     """
     chat = ChatSteps(agent, error_prefix)
     for message in messages:

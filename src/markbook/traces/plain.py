@@ -38,7 +38,9 @@ def read_text(value: object, limit: int = MAX_TEXT) -> str:
     if isinstance(value, str):
         return value[:limit]
     if isinstance(value, list):
-        parts = [read_text(block.get("text") or block.get("content"), limit) for block in value if is_record(block)]
+        parts = [
+            read_text(block.get("text") or block.get("content"), limit) for block in value if isinstance(block, dict)
+        ]
         if any(parts):
             return "\n".join(part for part in parts if part)[:limit]
     return dump(value)[:limit]
@@ -52,11 +54,6 @@ def dump(value: object) -> str:
 def read_name(value: object) -> str:
     """Return a name: a trimmed string, empty for anything that is none."""
     return value.strip()[:MAX_NAME] if isinstance(value, str) else ""
-
-
-def is_record(value: object) -> bool:
-    """Return whether it is a JSON object."""
-    return isinstance(value, dict)
 
 
 def record(value: object) -> Record:

@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
@@ -32,18 +33,18 @@ from markbook.types import Record
 _SCOPE = "markbook.recorder"
 
 
+@dataclass(eq=False)
 class Recorded:
     """A span under way; set `result` before it ends."""
 
-    def __init__(self, name: str, trace: str, parent: str, attributes: dict[str, object]) -> None:
-        self.name = name
-        self.trace = trace
-        self.parent = parent
-        self.id = secrets.token_hex(8)
-        self.attributes = attributes
-        self.result: object = None
-        """What the call returned; written as text or JSON."""
-        self.start = time.time_ns()
+    name: str
+    trace: str
+    parent: str
+    attributes: dict[str, object]
+    id: str = field(default_factory=lambda: secrets.token_hex(8))
+    result: object = None
+    """What the call returned; written as text or JSON."""
+    start: int = field(default_factory=time.time_ns)
 
 
 class Recorder:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -174,11 +174,7 @@ def spans(chunks: Iterator[str], problems: Counter[str]) -> Iterator[Found]:
     while reader.peek():
         try:
             if reader.peek() == "[":
-                for value in array(reader):
-                    if isinstance(value, dict):
-                        yield from inside(value, {})
-                    else:
-                        problems["not an object"] += 1
+                yield from inside_all(array(reader), problems)
             else:
                 yield from _object(reader, {}, problems)
         except EndOfInput:
@@ -229,6 +225,15 @@ def _walk(
         if reader.peek() != "]":
             reader.take(",")
     reader.take("]")
+
+
+def inside_all(values: Iterable[object], problems: Counter[str]) -> Iterator[Found]:
+    """Yield the spans of decoded values; what is not an object is counted."""
+    for value in values:
+        if isinstance(value, dict):
+            yield from inside(value, {})
+        else:
+            problems["not an object"] += 1
 
 
 def inside(made: Record, around: dict[str, object], depth: int = 0) -> Iterator[Found]:

@@ -11,7 +11,6 @@ from typing import Any
 from markbook.traces.plain import (
     MAX_DEPTH,
     dump,
-    is_record,
     moment,
     number,
     read_name,
@@ -108,7 +107,9 @@ def read_span(raw: Record, around: Record) -> Span | None:
     if not identity or not (isinstance(raw_attributes, list | dict) or "startTimeUnixNano" in raw):
         return None
     status = raw.get("status")
-    code = str(_first(record(status), "code", "status_code", "statusCode") if is_record(status) else status or "")
+    code = str(
+        _first(record(status), "code", "status_code", "statusCode") if isinstance(status, dict) else status or ""
+    )
     # 0, 1, 2 on the wire; names occur
     name = code.upper().removeprefix("STATUS_CODE_").removeprefix("STATUSCODE.")
     scope = _first(raw, "scope", "instrumentation_scope", "instrumentationScope") or around.get("scope")

@@ -111,12 +111,7 @@ class RunPages:
 
 
 def write_page(total: TraceSum, pages: RunPages, path: Path) -> None:
-    """Write the page.
-
-    Args:
-        total: what it shows.
-        pages: the steps of its runs.
-        path: where it is written.
+    """Write the page of a file and the steps of its runs.
 
     Raises:
         OutputError: the file cannot be written.
@@ -170,17 +165,7 @@ def view(total: TraceSum) -> dict[str, object]:
     outcomes = [f"{total.outcomes[success]:,} {words}" for success, words in ends.items() if total.outcomes[success]]
     columns = ("id", "task", "success", "agents", "tool_calls", "messages", "input_tokens", "output_tokens", "seconds")
     cells = [[run[column] for column in columns] for run in total.runs[:_RUNS] if total.count > 1]
-    run_rows = [
-        [
-            NOTHING
-            if cell is None
-            else format_number(cell, 1)
-            if isinstance(cell, float)
-            else terminal(str(cell), limit=80)
-            for cell in row
-        ]
-        for row in cells
-    ]
+    run_rows = [[_format_cell(cell) for cell in row] for row in cells]
     return {
         "name": terminal(total.name),
         "headline": f"{total.count:,} runs: {', '.join(outcomes)}." if total.count > 1 else "",
@@ -203,6 +188,12 @@ def view(total: TraceSum) -> dict[str, object]:
         "runs_left": total.count - len(run_rows) if run_rows else 0,
         "edges_left": max(0, len(total.edges) - _EDGES),
     }  # fmt: skip
+
+
+def _format_cell(cell: object) -> str:
+    if cell is None:
+        return NOTHING
+    return format_number(cell, 1) if isinstance(cell, float) else terminal(str(cell), limit=80)
 
 
 def _counts(total: TraceSum) -> list[tuple[str, str]]:

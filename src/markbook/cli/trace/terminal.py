@@ -136,6 +136,7 @@ class TraceSum:
     def as_json(self) -> dict[str, object]:
         """Return the object that `--json` prints; every value stands beside its n and n_missing."""
         assert self.first is not None  # a file without a run is an error of its own
+        edges, tools = self.edges.most_common(MAX_LISTED), self.tools.most_common(MAX_LISTED)
         return {
             "file": self.name,
             "format": self.first.format,
@@ -158,14 +159,8 @@ class TraceSum:
             "notes": self.all_notes,
             "references": dict(self.references),
             "graph": {
-                "edges": [
-                    {"from": sender, "to": other, "messages": n}
-                    for (sender, other), n in self.edges.most_common(MAX_LISTED)
-                ],
-                "tools": [
-                    {"agent": agent, "tool": tool, "calls": n}
-                    for (agent, tool), n in self.tools.most_common(MAX_LISTED)
-                ],
+                "edges": [{"from": sender, "to": other, "messages": n} for (sender, other), n in edges],
+                "tools": [{"agent": agent, "tool": tool, "calls": n} for (agent, tool), n in tools],
             },
             "metrics": {name: _metric(metric) for name, metric in self.metrics.items()},
             "run_list": self.runs if self.count > 1 else [],
@@ -270,10 +265,8 @@ def _detail(step: Step) -> str:
         return step.text
     from markbook.traces.plain import dump
 
-    details = (
-        "" if step.arguments is None else step.arguments if isinstance(step.arguments, str) else dump(step.arguments)
-    )
-    return f"{details}  {step.error}".strip()
+    arguments = step.arguments or "" if isinstance(step.arguments, str | None) else dump(step.arguments)
+    return f"{arguments}  {step.error}".strip()
 
 
 def _graph(total: TraceSum) -> Tree:

@@ -276,7 +276,8 @@ class Steps:
             return
         kind, grammar = node.kind, self.grammar
         if not node.is_special:
-            self._use(node.tokens, out)
+            self.program.unseen.difference_update(node.tokens)
+            out += node.tokens
         elif kind in grammar.declarations:
             self._declaration(node, out)
         elif kind in grammar.assignments:
@@ -301,10 +302,6 @@ class Steps:
         for node in nodes:
             self.visit(node, out)
         return out
-
-    def _use(self, tokens: range, out: list[Step]) -> None:
-        self.program.unseen.difference_update(tokens)
-        out += tokens
 
     def _bind(self, bind: Bind, out: list[Step]) -> None:
         self.program.unseen.difference_update(bind.targets)
@@ -345,7 +342,7 @@ class Steps:
     def _branch(self, node: SyntaxNode, out: list[Step]) -> None:
         main, sides = list[Step](), list[list[Step]]()
         for child in node.children:
-            if self._is_side(child):
+            if child.kind in self.grammar.alternatives or (child.field == "alternative" and child.is_named):
                 sides.append(self._all([child]))
             else:
                 self.visit(child, main)
@@ -353,9 +350,6 @@ class Steps:
             out += main  # what happens where it does not run is the matter of the branch that it is a side of
         else:
             out.append(Branch(main, sides, self._is_complete(node)))
-
-    def _is_side(self, node: SyntaxNode) -> bool:
-        return node.kind in self.grammar.alternatives or (node.field == "alternative" and node.is_named)
 
     def _is_complete(self, node: SyntaxNode) -> bool:
         """Tell whether one side always runs: an else stands in the branch, or in its last else-if."""

@@ -155,12 +155,14 @@ def trace_metrics(
     marker = Marker(trace.id, profile)
     if trace.clipped:
         detail = f"{trace.clipped} spans lie beyond the limit: a number from a part of the run would mislead"
-        return {metric.name: marker.lacking(metric.name, MissingKind.BUDGET, detail) for metric in METRICS}
+        return marker.all_lacking(_BY_NAME, MissingKind.BUDGET, detail)
     reference = reference if reference is not None else trace.reference
     unknown = set(message_types or ()) - {"coordination", "productive"}
     if unknown:
         raise UsageError(f"unknown kind of message {min(unknown)!r}", hint="coordination or productive")
-    walk = paths.list_walk(trace) if profile == "corrected" else paths.list_tool_walk(trace)
+    walk = paths.list_walk(trace)
+    if profile == "documented":  # whoever made the calls: the nodes of the document's `tool_graph` are tools
+        walk = [("", tool) for _, tool in walk]
     measurements = {
         "path_convergence": paths.path_convergence(walk, marker),
         "tool_selection_accuracy": tools.selection_accuracy(trace, reference, marker),
@@ -171,9 +173,8 @@ def trace_metrics(
         measurements["path_convergence"] = marker.measure("path_convergence", 0.0, minimum_steps=0)
     measurements["overall_score"] = overall_score(measurements, weights, marker)
     n_agents, n_tools = len(trace.roster), len({step.name for step in trace.tools()})
-    measurements["graph_complexity"] = marker.measure(
-        "graph_complexity", n_agents + n_tools, agents=n_agents, tools=n_tools
-    )
+    complexity = marker.measure("graph_complexity", n_agents + n_tools, agents=n_agents, tools=n_tools)
+    measurements["graph_complexity"] = complexity
     types = {kind: frozenset(names) for kind, names in (message_types or {}).items()}
     measurements |= balance.measure_communication(trace, marker, **types)
     measurements |= paths.measure_walk(trace, reference, marker)

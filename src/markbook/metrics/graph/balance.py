@@ -291,20 +291,14 @@ def measure_balance(trace: Trace, marker: Marker) -> dict[str, Measurement]:
         names = [name if base == "count" else f"{name}_{base}" for name in _INDICES]
         load = loads(trace)[0] if base == "count" else _measure_agents(trace, base)
         if load is None:
-            measurements |= {
-                name: marker.lacking(name, MissingKind.UNAVAILABLE, f"the log holds no {base} of the agents")
-                for name in names
-            }
+            detail = f"the log holds no {base} of the agents"
+            measurements |= marker.all_lacking(names, MissingKind.UNAVAILABLE, detail)
         elif len(load) < 2 or not any(load.values()):
-            measurements |= marker.none_apply(
-                names, "fewer than two agents" if len(load) < 2 else "no agent did anything"
-            )
+            detail = "fewer than two agents" if len(load) < 2 else "no agent did anything"
+            measurements |= marker.none_apply(names, detail)
         else:
-            indices_found = indices(list(load.values()))
-            measurements |= {
-                name: marker.measure(name, value, load=load)
-                for name, value in zip(names, indices_found.values(), strict=True)
-            }
+            for name, value in zip(names, indices(list(load.values())).values(), strict=True):
+                measurements[name] = marker.measure(name, value, load=load)
     return measurements
 
 
@@ -313,7 +307,7 @@ def _measure_agents(trace: Trace, base: str) -> Mapping[str, float] | None:
     amounts: dict[str, float] = dict.fromkeys(trace.roster, 0.0)
     has_amount = False
     # A call that delegates lasts as long as the work inside it: that time is the other agent's.
-    own = leaf_intervals(trace) if base == "seconds" else frozenset()
+    own = set(leaf_intervals(trace)) if base == "seconds" else set()
     for step in trace.steps:
         amount: float | None = None
         if base == "seconds":

@@ -140,7 +140,7 @@ def measure_centrality(trace: Trace, marker: Marker) -> dict[str, Measurement]:
     graph, why = _graph(trace, Marker(marker.sample_id), _NAMES[0])
     if why is not None:
         assert why.missing is not None
-        return {name: marker.lacking(name, why.missing.kind, why.missing.detail) for name in _NAMES}
+        return marker.all_lacking(_NAMES, why.missing.kind, why.missing.detail)
     n, edges = len(graph), graph.number_of_edges()
     strength = {node: float(graph.degree(node, weight="weight")) for node in graph}
     total = sum(strength.values()) / 2

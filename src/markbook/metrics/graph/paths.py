@@ -46,9 +46,13 @@ class Marker:
         missing = Missing(kind, detail)
         return Measurement(name, missing=missing, sample_id=self.sample_id, stats=stats, signature=self.signature(name))
 
+    def all_lacking(self, names: Iterable[str], kind: MissingKind, detail: str) -> dict[str, Measurement]:
+        """Return all these metrics as missing for one reason."""
+        return {name: self.lacking(name, kind, detail) for name in names}
+
     def none_apply(self, names: Iterable[str], detail: str) -> dict[str, Measurement]:
         """Return all these metrics as not applicable for one reason."""
-        return {name: self.lacking(name, MissingKind.NOT_APPLICABLE, detail) for name in names}
+        return self.all_lacking(names, MissingKind.NOT_APPLICABLE, detail)
 
     def signature(self, name: str) -> str:
         """Return what can change the number."""
@@ -76,11 +80,6 @@ METRICS = (
 def list_walk(trace: Trace) -> list[State]:
     """Return the states in the order of the calls."""
     return [(step.agent, step.name) for step in trace.tools()]
-
-
-def list_tool_walk(trace: Trace) -> list[State]:
-    """Return the tools in the order of the calls, whoever made them: the nodes of the document's `tool_graph`."""
-    return [("", step.name) for step in trace.tools()]
 
 
 def transitions(walk: Sequence[State]) -> dict[tuple[State, State], int]:
@@ -186,43 +185,36 @@ def measure_walk(trace: Trace, reference: Reference | None, marker: Marker) -> d
             calls_before.add(key)
     wasted = sum(has_failed or other for has_failed, other in zip(failed, repeated, strict=True))
     outcomes = [step.ok for step in calls if step.ok is not None]
-    measurements = {
-        "revisit_ratio": marker.measure("revisit_ratio", 1 - len(set(walk)) / len(walk), states=len(set(walk))),
-        "loop_count": marker.measure("loop_count", loops(walk)),
-        "wasted_steps": marker.measure(
-            "wasted_steps", wasted / len(calls), failed=sum(failed), repeated=sum(repeated), calls=len(calls)
-        ),
-    }
+    stats = {"failed": sum(failed), "repeated": sum(repeated), "calls": len(calls)}
+    measurements = [
+        marker.measure("revisit_ratio", 1 - len(set(walk)) / len(walk), states=len(set(walk))),
+        marker.measure("loop_count", loops(walk)),
+        marker.measure("wasted_steps", wasted / len(calls), **stats),
+    ]
     # min(1, L_ref/L), and 0 for a run that is known to have failed (the shape of SPL, arXiv 1807.06757)
     length_expected = None if reference is None else reference.path_length
     if reference is not None and length_expected is None and reference.calls is not None:
         length_expected = len(reference.calls)
+    name = "convergence_reference"
     if reference is None or length_expected is None:
         detail = "there is no reference to compare with"
-        convergence = marker.lacking("convergence_reference", MissingKind.NOT_APPLICABLE, detail)
+        measurements.append(marker.lacking(name, MissingKind.NOT_APPLICABLE, detail))
     else:
-        convergence = marker.measure(
-            "convergence_reference",
-            0.0 if trace.success is False else min(1.0, length_expected / len(calls)),
-            reference_steps=length_expected,
-            steps=len(calls),
-            reached=trace.success,
-            source=reference.source,
-        )
-    measurements["convergence_reference"] = convergence
+        value = 0.0 if trace.success is False else min(1.0, length_expected / len(calls))
+        about = {"reference_steps": length_expected, "steps": len(calls), "reached": trace.success}
+        measurements.append(marker.measure(name, value, **about, source=reference.source))
+    name = "tool_success_rate"
     if outcomes:
-        measurements["tool_success_rate"] = marker.measure(
-            "tool_success_rate", sum(outcomes) / len(outcomes), known=len(outcomes)
-        )
+        measurements.append(marker.measure(name, sum(outcomes) / len(outcomes), known=len(outcomes)))
     else:
         detail = "the log does not say which calls succeeded"
-        measurements["tool_success_rate"] = marker.lacking("tool_success_rate", MissingKind.UNAVAILABLE, detail)
-    return measurements
+        measurements.append(marker.lacking(name, MissingKind.UNAVAILABLE, detail))
+    return {measurement.metric: measurement for measurement in measurements}
 
 
 def measure_time(trace: Trace, marker: Marker) -> dict[str, Measurement]:
     """Return critical path and parallelism over the timed steps that hold no other step inside."""
-    leaves = _leaves(_list_spans(trace))
+    leaves = leaf_intervals(trace)
     busy, reach = 0.0, -INFINITY
     for start, end in leaves:  # in the order of their starts: what two of them cover is counted once
         busy += max(0.0, end - max(start, reach))
@@ -244,24 +236,10 @@ def measure_time(trace: Trace, marker: Marker) -> dict[str, Measurement]:
     }
 
 
-def leaf_intervals(trace: Trace) -> frozenset[tuple[float | None, float | None]]:
-    """Return start and end of the timed steps in which no other step lies."""
-    return frozenset(_leaves(_list_spans(trace)))
-
-
-def _list_spans(trace: Trace) -> list[tuple[float, float]]:
-    return [
-        (step.start, step.end)
-        for step in trace.steps
-        if step.kind is not StepKind.HANDOFF
-        and step.start is not None
-        and step.end is not None
-        and step.end > step.start
-    ]
-
-
-def _leaves(spans: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return the intervals that do not contain another: a delegating call lasts as long as the work inside it."""
+def leaf_intervals(trace: Trace) -> list[tuple[float, float]]:
+    """Return the steps' intervals that do not contain another: a delegating call lasts as long as the work inside it."""
+    timed = [(step.start, step.end) for step in trace.steps if step.kind is not StepKind.HANDOFF]
+    spans = [(start, end) for start, end in timed if start is not None and end is not None and end > start]
     # Of spans that start together the longest comes first, so that from the back the inner ones come before the outer.
     ordered = sorted(set(spans), key=lambda span: (span[0], -span[1]))
     counts = Counter(spans)

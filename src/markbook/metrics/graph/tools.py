@@ -47,14 +47,7 @@ def count_matches(calls: Sequence[str], expected: Sequence[ExpectedCall]) -> int
 
     if not calls or not expected:
         return 0
-    pairs = [
-        (row, column)
-        for row, call in enumerate(calls)
-        for column, expected_call in enumerate(expected)
-        if call in expected_call.tools
-    ]
-    rows, columns = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-    table = csr_matrix((np.ones(len(pairs), dtype=np.int8), (rows, columns)), shape=(len(calls), len(expected)))
+    table = csr_matrix([[call in expected_call.tools for expected_call in expected] for call in calls], dtype=np.int8)
     return int((maximum_bipartite_matching(table, perm_type="column") >= 0).sum())
 
 
@@ -67,7 +60,7 @@ def measure_tools(trace: Trace, reference: Reference | None, marker: Marker) -> 
     is_large = len(calls) * len(expected) > MAX_CELLS
     detail = _too_many(calls, expected)
     if _is_too_large(calls, expected):
-        return {name: marker.lacking(name, MissingKind.BUDGET, detail) for name in _NAMES}
+        return marker.all_lacking(_NAMES, MissingKind.BUDGET, detail)
     both = count_matches(calls, expected)
     measurements = {"tool_f1": marker.measure("tool_f1", _f1(both, len(calls), len(expected)), matched=both)}
     for name, total, what in (("tool_precision", len(calls), "made"), ("tool_recall", len(expected), "expected")):
@@ -76,27 +69,23 @@ def measure_tools(trace: Trace, reference: Reference | None, marker: Marker) -> 
         else:
             measurements[name] = marker.lacking(name, MissingKind.UNDEFINED, f"no tool call was {what}")
     common, edits = _align_calls(calls, expected)
-    measurements["tool_in_order_f1"] = marker.measure(
-        "tool_in_order_f1", _f1(common, len(calls), len(expected)), common=common
-    )
-    longest = max(len(calls), len(expected))
-    similarity = 1 - edits / longest if longest else 1.0
-    measurements["tool_edit_similarity"] = marker.measure("tool_edit_similarity", similarity, edits=edits)
+    name = "tool_in_order_f1"
+    measurements[name] = marker.measure(name, _f1(common, len(calls), len(expected)), common=common)
+    name, longest = "tool_edit_similarity", max(len(calls), len(expected))
+    measurements[name] = marker.measure(name, 1 - edits / longest if longest else 1.0, edits=edits)
     name = "tool_argument_f1"
     if is_large:
         measurements[name] = marker.lacking(name, MissingKind.BUDGET, detail)
     else:
         credit = _assign_calls(steps, expected)
         measurements[name] = marker.measure(name, _f1(credit, len(calls), len(expected)), credit=credit)
-    measurements |= {
-        name: marker.measure(name, float(holds))
-        for name, holds in {
-            "tool_match_strict": common == len(calls) == len(expected),
-            "tool_match_unordered": both == len(calls) == len(expected),
-            "tool_match_subset": both == len(calls),
-            "tool_match_superset": both == len(expected),
-        }.items()
-    }
+    for name, holds in (
+        ("tool_match_strict", common == len(calls) == len(expected)),
+        ("tool_match_unordered", both == len(calls) == len(expected)),
+        ("tool_match_subset", both == len(calls)),
+        ("tool_match_superset", both == len(expected)),
+    ):
+        measurements[name] = marker.measure(name, float(holds))
     measurements["tool_order_tau"] = _tau(calls, expected, marker)
     return measurements
 

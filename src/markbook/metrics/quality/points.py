@@ -196,20 +196,18 @@ Decide = Callable[[ParsedCode, PointLimits], Point]
 
 def _present(name: str, places: Sequence[Place]) -> Point:
     """Return a point for something that must be there."""
-    if not places:
-        return Point(name, passed=False, evidence="none")
-    line, what = places[0]
-    more = f" and {len(places) - 1} more" if len(places) > 1 else ""
-    return Point(name, passed=True, line=line, evidence=what + more)
+    return _point_at(name, places, passed=True) if places else Point(name, passed=False, evidence="none")
 
 
 def _absent(name: str, places: Sequence[Place], *, judged: int) -> Point:
     """Return a point for something that must not be there; vacuous where nothing could have been it."""
-    if not places:
-        return Point(name, passed=True, vacuous=not judged)
+    return _point_at(name, places, passed=False) if places else Point(name, passed=True, vacuous=not judged)
+
+
+def _point_at(name: str, places: Sequence[Place], *, passed: bool) -> Point:
     line, what = places[0]
     more = f" and {len(places) - 1} more" if len(places) > 1 else ""
-    return Point(name, passed=False, line=line, evidence=what + more)
+    return Point(name, passed=passed, line=line, evidence=what + more)
 
 
 def names(answer: ParsedCode, limits: PointLimits) -> Point:

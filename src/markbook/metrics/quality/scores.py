@@ -35,6 +35,7 @@ from markbook.types import Item, Measurement, Missing, MissingKind
 _WORD = re.compile(r"\b[a-z_][a-z0-9_]*\b")
 _SECRET = re.compile(r"(password|secret|key|token|api_key)\s*=\s*[\"'][^\"']+[\"']", re.IGNORECASE)
 _UNSAFE = re.compile(r"\b(eval|exec|compile)\s*\(")
+_OPERATOR = re.compile(r"\w\s*+[+\-*/=]\s*+\w")
 _FAST = ("sum(", "max(", "min(", "any(", "all(", "enumerate(", "zip(")
 
 
@@ -73,22 +74,8 @@ def check_text(score: str, text: str) -> dict[str, bool]:
         "indentation": not any(indent % 4 for indent in indents),
         "names": long_words >= len(words) * 0.8,
         **shared,
-        "operators": _has_operator(text),
+        "operators": _OPERATOR.search(text) is not None,
     }
-
-
-def _has_operator(text: str) -> bool:
-    r"""As `\w\s*[+\-*/=]\s*\w`: every operator character is looked at once, with its neighbours."""
-    for match in re.finditer(r"[+\-*/=]", text):
-        start, right = match.start() - 1, match.end()
-        while start >= 0 and text[start].isspace():
-            start -= 1
-        while right < len(text) and text[right].isspace():
-            right += 1
-        sides = text[start] + text[right] if start >= 0 and right < len(text) else ""
-        if sides and all(character == "_" or character.isalnum() for character in sides):
-            return True
-    return False
 
 
 def _in_order(line: str, parts: tuple[str, ...]) -> bool:
@@ -147,16 +134,16 @@ class Verdicts:
     """Rules that the answer could not have kept or broken."""
 
 
-def _check_spelling(name: str, pattern: re.Pattern[str], kinds: Sequence[str], *, variables: bool) -> Check:
-    """Return a check that names of these kinds are spelled in one way."""
+def _check_spelling(name: str, pattern: re.Pattern[str], kind: str, *, variables: bool = False) -> Check:
+    """Return a check that names of a kind are spelled in one way."""
 
     def check(answer: ParsedCode, limits: PointLimits) -> Point:
-        constants = {word for _, word, kind in answer.facts.defined if kind == "constant"}
-        judged: list[Place] = [(line, word) for line, word, kind in answer.facts.defined if kind in kinds]
+        constants = {word for _, word, what in answer.facts.defined if what == "constant"}
+        judged: list[Place] = [(line, word) for line, word, what in answer.facts.defined if what == kind]
         if variables:
             judged += [(line, word) for line, word in answer.facts.names if word not in constants]
         # Names such as `__init__` are Python's own and not the author's choice.
-        if "function" in kinds:
+        if kind == "function":
             judged = [(line, word) for line, word in judged if not word.startswith("__")]
         wrong = [(line, word) for line, word in sorted(judged) if not pattern.fullmatch(word)]
         if wrong:
@@ -166,38 +153,22 @@ def _check_spelling(name: str, pattern: re.Pattern[str], kinds: Sequence[str], *
     return check
 
 
-_RULES: tuple[tuple[re.Pattern[str], Check, bool], ...] = (
-    (re.compile(r"descriptive|meaningful (?:variable )?names"), points.names, True),
-    (
-        re.compile(r"snake[_ -]?case|pep[ -]?8 nam"),
-        _check_spelling("snake_case", _SNAKE, ("function",), variables=True),
-        True,
-    ),
-    (
-        re.compile(r"(?<!upper )\bcamel[_ -]?case"),
-        _check_spelling("camel_case", _CAMEL, ("function",), variables=True),
-        True,
-    ),
-    (
-        re.compile(r"pascal[_ -]?case|capwords|upper ?camel"),
-        _check_spelling("pascal_case", _PASCAL, ("class",), variables=False),
-        True,
-    ),
-    (
-        re.compile(r"upper[_ ]?(?:snake[_ ]?)?case|all[_ -]caps"),
-        _check_spelling("upper_case", _UPPER, ("constant",), variables=False),
-        True,
-    ),
-    (re.compile(r"(?:4|four)[- ]spaces?|indent\w* (?:of|with) (?:4|four)"), points.indentation, True),
-    (re.compile(r"error[- ]handling|try[-/ ]*(?:and )?except|handle (?:all )?exceptions"), points.errors, True),
-    (re.compile(r"validat(?:e|ed|ion)|sanitiz|bounds check"), points.validation, True),
-    (re.compile(r"hard-?coded|credentials"), points.credentials, False),
-    (re.compile(r"\beval\b|\bexec\b"), points.unsafe_calls, False),
-    (re.compile(r"comprehension"), points.comprehension, True),
-    (re.compile(r"generator"), points.generator, True),
-    (re.compile(r"built-?in"), points.built_ins, True),
-    (re.compile(r"nested loop"), points.nested_loops, False),
-    (re.compile(r"context manager"), points.context_manager, True),
+_RULES: tuple[tuple[str, Check, bool], ...] = (
+    (r"descriptive|meaningful (?:variable )?names", points.names, True),
+    (r"snake[_ -]?case|pep[ -]?8 nam", _check_spelling("snake_case", _SNAKE, "function", variables=True), True),
+    (r"(?<!upper )\bcamel[_ -]?case", _check_spelling("camel_case", _CAMEL, "function", variables=True), True),
+    (r"pascal[_ -]?case|capwords|upper ?camel", _check_spelling("pascal_case", _PASCAL, "class"), True),
+    (r"upper[_ ]?(?:snake[_ ]?)?case|all[_ -]caps", _check_spelling("upper_case", _UPPER, "constant"), True),
+    (r"(?:4|four)[- ]spaces?|indent\w* (?:of|with) (?:4|four)", points.indentation, True),
+    (r"error[- ]handling|try[-/ ]*(?:and )?except|handle (?:all )?exceptions", points.errors, True),
+    (r"validat(?:e|ed|ion)|sanitiz|bounds check", points.validation, True),
+    (r"hard-?coded|credentials", points.credentials, False),
+    (r"\beval\b|\bexec\b", points.unsafe_calls, False),
+    (r"comprehension", points.comprehension, True),
+    (r"generator", points.generator, True),
+    (r"built-?in", points.built_ins, True),
+    (r"nested loop", points.nested_loops, False),
+    (r"context manager", points.context_manager, True),
 )
 """What is looked for, how it is checked, and whether a negation before it drops the rule (False: it is a ban)."""
 
@@ -225,19 +196,19 @@ def _read_checks(sentence: str) -> list[tuple[Check, bool]]:
     length = next((length for length in lengths if 40 <= length <= 400), None)
     if length and "line" in sentence:
         stated.append((lambda answer, _: points.lines(answer, PointLimits(line_length=length)), False))
-    if _is_required(sentence, re.compile(r"type[- ](?:hint|annotation)|annotat")):
+    if _is_required(sentence, r"type[- ](?:hint|annotation)|annotat"):
         stated.append((points.every_hint if every else points.hints, True))
-    if _is_required(sentence, re.compile(r"docstring|\bdocument (?:all|every|each|your|public)")):
+    if _is_required(sentence, r"docstring|\bdocument (?:all|every|each|your|public)"):
         stated.append((points.every_docstring if every else points.docstring, True))
     for pattern, check, droppable in _RULES:
-        if _is_required(sentence, pattern) if droppable else pattern.search(sentence):
+        if _is_required(sentence, pattern) if droppable else re.search(pattern, sentence):
             stated.append((check, False))
     return stated
 
 
-def _is_required(sentence: str, pattern: re.Pattern[str]) -> bool:
+def _is_required(sentence: str, pattern: str) -> bool:
     """Tell whether the sentence asks for it, and does not say that it is not needed."""
-    match = pattern.search(sentence)
+    match = re.search(pattern, sentence)
     if match is None:
         return False
     return not _NOT_WANTED.search(sentence[: match.start()]) and not _WAIVED.search(sentence[match.end() :])

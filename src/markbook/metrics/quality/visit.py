@@ -20,7 +20,6 @@ Place = tuple[int, str]
 class Facts:
     """What one walk found, in the order of the source."""
 
-    statements: int = 0
     names: list[Place] = field(default_factory=list)
     """Every binding of a variable: parameters, targets, walrus, patterns."""
     hints: list[Place] = field(default_factory=list)
@@ -150,7 +149,6 @@ class Walk:
 
     def __init__(self, tree: ast.Module, *, wrapped: bool) -> None:
         self.facts = Facts()
-        self.wrapped = wrapped
         self.module = Scope(None)
         self.pending: list[tuple[Scope, str, int, bool]] = []
         self.stack: list[tuple[ast.AST, Context]] = []
@@ -177,8 +175,6 @@ class Walk:
         self.stack.extend([(node, context) for node in reversed(nodes)])
 
     def _visit_children(self, node: ast.AST, context: Context) -> None:
-        if isinstance(node, ast.stmt):
-            self.facts.statements += 1
         stack = self.stack
         kind: Any = node.__class__  # mypy takes a node class for unhashable
         for name in _fields(kind):
@@ -208,7 +204,6 @@ class Walk:
 
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, context: Context) -> None:
         facts, (scope, _, _) = self.facts, context
-        facts.statements += 1
         facts.functions += 1
         facts.defined.append((node.lineno, node.name, "function"))
         scope.bound.add(node.name)
@@ -253,7 +248,6 @@ class Walk:
             self.stack.append((value, context))
 
     def _class(self, node: ast.ClassDef, context: Context) -> None:
-        self.facts.statements += 1
         self.facts.defined.append((node.lineno, node.name, "class"))
         context[0].bound.add(node.name)
         self._document(node, node.body, node.name)
@@ -263,7 +257,6 @@ class Walk:
         self._push(node.decorator_list, context)
 
     def _return(self, node: ast.Return, context: Context) -> None:
-        self.facts.statements += 1
         if node.value is not None:
             self.facts.returning.append((node.lineno, context[2]))
             self.stack.append((node.value, context))
@@ -288,7 +281,6 @@ class Walk:
         self._visit_children(node, context)
 
     def _import(self, node: ast.Import | ast.ImportFrom, context: Context) -> None:
-        self.facts.statements += 1
         for alias in node.names:
             if isinstance(node, ast.ImportFrom) and node.module == "builtins" and alias.name in UNSAFE:
                 self.facts.unsafe.append((node.lineno, f"from builtins import {alias.name}"))
@@ -403,7 +395,6 @@ class Walk:
 
     def _loop(self, node: ast.For | ast.AsyncFor | ast.While, context: Context) -> None:
         scope, depth, name = context
-        self.facts.statements += 1
         self.facts.loops += 1
         if depth:
             self.facts.nested_loops.append((node.lineno, "a loop inside a loop"))
@@ -430,19 +421,14 @@ class Walk:
         self._visit_children(node, context)
 
     _handlers: ClassVar[dict[type[ast.AST], Callable[..., None]]] = {
-        ast.FunctionDef: _function,
-        ast.AsyncFunctionDef: _function,
+        **dict.fromkeys((ast.FunctionDef, ast.AsyncFunctionDef), _function),
         ast.Lambda: _lambda,
         ast.ClassDef: _class,
         ast.Return: _return,
-        ast.Yield: _visit_yield,
-        ast.YieldFrom: _visit_yield,
+        **dict.fromkeys((ast.Yield, ast.YieldFrom), _visit_yield),
         ast.Name: _name,
-        ast.MatchAs: _pattern,
-        ast.MatchStar: _pattern,
-        ast.MatchMapping: _pattern,
-        ast.Import: _import,
-        ast.ImportFrom: _import,
+        **dict.fromkeys((ast.MatchAs, ast.MatchStar, ast.MatchMapping), _pattern),
+        **dict.fromkeys((ast.Import, ast.ImportFrom), _import),
         ast.Attribute: _attribute,
         ast.Assign: _assign,
         ast.AnnAssign: _visit_annotation,
@@ -452,18 +438,11 @@ class Walk:
         ast.Call: _call,
         ast.If: _if,
         ast.Assert: _assert,
-        ast.Try: _try,
-        ast.TryStar: _try,
+        **dict.fromkeys((ast.Try, ast.TryStar), _try),
         ast.ExceptHandler: _handler,
-        ast.For: _loop,
-        ast.AsyncFor: _loop,
-        ast.While: _loop,
-        ast.ListComp: _comprehension,
-        ast.SetComp: _comprehension,
-        ast.DictComp: _comprehension,
-        ast.GeneratorExp: _comprehension,
-        ast.With: _with,
-        ast.AsyncWith: _with,
+        **dict.fromkeys((ast.For, ast.AsyncFor, ast.While), _loop),
+        **dict.fromkeys((ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp), _comprehension),
+        **dict.fromkeys((ast.With, ast.AsyncWith), _with),
     }
 
 

@@ -352,6 +352,16 @@ def _tokenizer(folder: Path) -> Callable[[str], list[int]]:
     return lambda text: list(slow.encode(text, add_special_tokens=True, truncation=False, verbose=False))
 
 
+def _pad(batch: Sequence[Sequence[int]]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the texts as a table, and the mask that keeps the padding out of every token's attention."""
+    ids = np.zeros((len(batch), max(map(len, batch))), dtype=np.int64)
+    mask = np.zeros_like(ids)
+    for i, tokens in enumerate(batch):
+        ids[i, : len(tokens)] = tokens
+        mask[i, : len(tokens)] = 1
+    return ids, mask
+
+
 class _TorchEncoder:
     """Any encoder that transformers can load, on any device of torch."""
 
@@ -375,17 +385,11 @@ class _TorchEncoder:
 
     def encode(self, batch: Sequence[Sequence[int]]) -> list[Array]:
         torch = self._torch
-        longest = max(map(len, batch))
-        ids = torch.zeros((len(batch), longest), dtype=torch.long)
-        mask = torch.zeros((len(batch), longest), dtype=torch.long)
-        for i, tokens in enumerate(batch):
-            ids[i, : len(tokens)] = torch.tensor(list(tokens))
-            # The mask keeps the padding out of every token's attention.
-            mask[i, : len(tokens)] = 1
+        ids, mask = (torch.from_numpy(table).to(self._device) for table in _pad(batch))
         with torch.inference_mode():
-            states = self._network(
-                input_ids=ids.to(self._device), attention_mask=mask.to(self._device), output_hidden_states=True
-            ).hidden_states[self._layer]
+            states = self._network(input_ids=ids, attention_mask=mask, output_hidden_states=True).hidden_states[
+                self._layer
+            ]
         states_array = states.float().cpu().numpy()
         return [states_array[i, : len(tokens)] for i, tokens in enumerate(batch)]
 
@@ -411,12 +415,7 @@ class _OnnxEncoder:
         self._names = {entry.name for entry in self._session.get_inputs()}
 
     def encode(self, batch: Sequence[Sequence[int]]) -> list[Array]:
-        longest = max(map(len, batch))
-        ids = np.zeros((len(batch), longest), dtype=np.int64)
-        mask = np.zeros_like(ids)
-        for i, tokens in enumerate(batch):
-            ids[i, : len(tokens)] = tokens
-            mask[i, : len(tokens)] = 1
+        ids, mask = _pad(batch)
         inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         # Exported models differ in their inputs: some have no `token_type_ids`.
         states = self._session.run(None, {name: inputs[name] for name in inputs if name in self._names})[0]

@@ -5,6 +5,7 @@ One object, one a line, or an array of flat spans; a gigabyte is read as a strea
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,7 +14,7 @@ from markbook.files.stream import Source
 from markbook.trace import Trace
 from markbook.traces import Probe, is_tempo
 from markbook.traces.plain import record, rows
-from markbook.traces.span_spool import Found, inside, open_spool, spans
+from markbook.traces.span_spool import inside_all, open_spool, spans
 from markbook.traces.span_tree import build_traces
 from markbook.traces.spans import detect_role, read_span
 
@@ -44,7 +45,8 @@ class Otlp:
         problems = source.problems
         problems.clear()  # what detection stumbled over is met and counted again
         if source.is_lines:
-            pairs: Iterator[Found] = (pair for _, value in source.lines() for pair in _pairs(value, problems))
+            objects = (value if isinstance(value, list) else [value] for _, value in source.lines())
+            pairs = inside_all(itertools.chain.from_iterable(objects), problems)
         else:
             pairs = spans(source.chunks(), problems)
         with open_spool(source.path) as spool:
@@ -75,11 +77,3 @@ class Otlp:
         if empty is not None and not has_run:
             # It is the only kind there is: one run in which nothing happened, and the counts say why.
             yield replace(empty, unrecognised={})
-
-
-def _pairs(value: object, problems: Counter[str]) -> Iterator[Found]:
-    for item in value if isinstance(value, list) else [value]:
-        if isinstance(item, dict):
-            yield from inside(item, {})
-        else:
-            problems["not an object"] += 1

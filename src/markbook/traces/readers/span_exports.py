@@ -38,10 +38,24 @@ from markbook.traces.spans import (
 )
 from markbook.types import Record
 
+
+class _SpanExport:
+    """A reader of spans: a format says which ones a file holds, with the role of each."""
+
+    name: str
+
+    def read(self, source: Source) -> Iterator[Trace]:
+        """Yield one run for each trace."""
+        yield from group_runs(self._spans(source), source, self.name)
+
+    def _spans(self, source: Source) -> Iterator[tuple[Span, Role]]:
+        raise NotImplementedError
+
+
 # Jaeger's JSON, as its API and its page export it: spans with tags, times in microseconds.
 
 
-class Jaeger:
+class Jaeger(_SpanExport):
     """Reads traces; what a span is, its tags say in the words of OpenTelemetry's attributes."""
 
     name = "jaeger"
@@ -50,29 +64,24 @@ class Jaeger:
         """Return 95 for traces with Jaeger's spelling of ids."""
         return 95 if any(_traces(row) for row in probe.sample[:3]) else 0
 
-    def read(self, source: Source) -> Iterator[Trace]:
-        """Yield one run for each trace."""
-        yield from group_runs(_jaeger_spans(source.items(), source), source, self.name)
+    def _spans(self, source: Source) -> Iterator[tuple[Span, Role]]:
+        for item in source.items():
+            traces = _traces(record(item))
+            if not traces:
+                source.problems["objects that are not a trace"] += 1
+            for trace in traces:
+                for raw in rows(trace["spans"]):
+                    span = _jaeger_span(raw, read_text(trace.get("traceID"), 200))
+                    if span is None:
+                        source.problems["objects that are not a span"] += 1
+                    else:
+                        yield span, detect_role(span)
 
 
 def _traces(row: Record) -> list[Record]:
     """Return the traces of an answer (`data`), or the trace that an object is."""
     traces = rows(row.get("data")) or [row]
     return [trace for trace in traces if "traceID" in trace and isinstance(trace.get("spans"), list)]
-
-
-def _jaeger_spans(items: list[Any], source: Source) -> Iterator[tuple[Span, Role]]:
-    for item in items:
-        traces = _traces(record(item))
-        if not traces:
-            source.problems["objects that are not a trace"] += 1
-        for trace in traces:
-            for raw in rows(trace["spans"]):
-                span = _jaeger_span(raw, read_text(trace.get("traceID"), 200))
-                if span is None:
-                    source.problems["objects that are not a span"] += 1
-                else:
-                    yield span, detect_role(span)
 
 
 def _jaeger_span(raw: Record, trace: str) -> Span | None:
@@ -118,7 +127,7 @@ _CACHED = frozenset({"input_cached_tokens", "input_cache_read", "cache_read_inpu
 _WRITTEN = frozenset({"input_cache_creation", "cache_creation_input_tokens", "input_cache_write"})
 
 
-class Langfuse:
+class Langfuse(_SpanExport):
     """Reads observations; their type says what they are, else the attributes that OpenTelemetry brought."""
 
     name = "langfuse"
@@ -127,9 +136,15 @@ class Langfuse:
         """Return 95 for observations, alone, in a trace or in a page."""
         return 95 if any(_observations(row) for row in probe.sample[:3]) else 0
 
-    def read(self, source: Source) -> Iterator[Trace]:
-        """Yield one run for each trace."""
-        yield from group_runs(_langfuse_spans(source.items(), source), source, self.name)
+    def _spans(self, source: Source) -> Iterator[tuple[Span, Role]]:
+        for item in source.items():
+            observation = record(item)
+            observations = _observations(observation)
+            if not observations:
+                source.problems["objects that hold no observation"] += 1
+            trace = read_text(record(observation.get("trace")).get("id") or observation.get("id"), 200)
+            for row in observations:
+                yield _langfuse_span(row, trace)
 
 
 def _get_either(row: Record, name: str) -> Any:
@@ -152,51 +167,40 @@ def _is_observation(row: Record) -> bool:
     return bool(row.get("id")) and isinstance(row.get("type"), str) and _get_either(row, "startTime") is not None
 
 
-def _langfuse_spans(items: list[Any], source: Source) -> Iterator[tuple[Span, Role]]:
-    for item in items:
-        observation = record(item)
-        observations = _observations(observation)
-        if not observations:
-            source.problems["objects that hold no observation"] += 1
-        trace = read_text(record(observation.get("trace")).get("id") or observation.get("id"), 200)
-        for row in observations:
-            metadata = record(parse_arguments(row.get("metadata")))
-            attributes = dict(record(parse_arguments(metadata.get("attributes"))))
-            failed = str(row.get("level")).upper() == "ERROR"
-            span = Span(
-                trace=read_text(_get_either(row, "traceId"), 200) or trace, id=read_text(row.get("id"), 200),
-                parent=read_text(_get_either(row, "parentObservationId"), 200), name=read_name(row.get("name")),
-                start=nanoseconds(moment(_get_either(row, "startTime"))), end=nanoseconds(moment(_get_either(row, "endTime"))),
-                ok=False if failed else None, message=read_text(_get_either(row, "statusMessage"), 500),
-                attributes=attributes, events=[], scope=read_name(record(parse_arguments(metadata.get("scope"))).get("name")),
-            )  # fmt: skip
-            role = detect_role(span)
-            role.conversation = ""  # a session of Langfuse holds many traces, each a run
-            kind = _LANGFUSE_KINDS.get(str(row.get("type")).upper())
-            if kind is not None and role.kind != HANDOFF:
-                role.kind = kind
-            elif role.kind == UNKNOWN:
-                role.kind = STRUCTURE
-            node = read_name(
-                metadata.get("agent_name") or metadata.get("lc_agent_name") or metadata.get("langgraph_node")
-            )
-            role.agent = role.agent or ("" if node == "tools" else node)  # LangGraph's tool node is not an agent
-            output = parse_arguments(row.get("output"))
-            if role.kind == AGENT:
-                role.agent = role.agent or _bare(span.name)
-            elif role.kind == TOOL:
-                role.name = read_name(span.attributes.get("gen_ai.tool.name")) or _bare(span.name)
-                role.arguments = role.arguments or write_arguments(parse_arguments(row.get("input")))
-                role.result = role.result or read_text(output)
-            elif role.kind == MODEL:
-                _fill_usage(role, row)
-                role.text = role.text or read_text(record(output).get("content") or output)
-                role.requested = (
-                    role.requested
-                    or requested_in(output)
-                    or requested_in({"tool_calls": _get_either(row, "toolCalls")})
-                )
-            yield (span, role)
+def _langfuse_span(row: Record, trace: str) -> tuple[Span, Role]:
+    metadata = record(parse_arguments(row.get("metadata")))
+    attributes = dict(record(parse_arguments(metadata.get("attributes"))))
+    failed = str(row.get("level")).upper() == "ERROR"
+    span = Span(
+        trace=read_text(_get_either(row, "traceId"), 200) or trace, id=read_text(row.get("id"), 200),
+        parent=read_text(_get_either(row, "parentObservationId"), 200), name=read_name(row.get("name")),
+        start=nanoseconds(moment(_get_either(row, "startTime"))), end=nanoseconds(moment(_get_either(row, "endTime"))),
+        ok=False if failed else None, message=read_text(_get_either(row, "statusMessage"), 500),
+        attributes=attributes, events=[], scope=read_name(record(parse_arguments(metadata.get("scope"))).get("name")),
+    )  # fmt: skip
+    role = detect_role(span)
+    role.conversation = ""  # a session of Langfuse holds many traces, each a run
+    kind = _LANGFUSE_KINDS.get(str(row.get("type")).upper())
+    if kind is not None and role.kind != HANDOFF:
+        role.kind = kind
+    elif role.kind == UNKNOWN:
+        role.kind = STRUCTURE
+    node = read_name(metadata.get("agent_name") or metadata.get("lc_agent_name") or metadata.get("langgraph_node"))
+    role.agent = role.agent or ("" if node == "tools" else node)  # LangGraph's tool node is not an agent
+    output = parse_arguments(row.get("output"))
+    if role.kind == AGENT:
+        role.agent = role.agent or _bare(span.name)
+    elif role.kind == TOOL:
+        role.name = read_name(span.attributes.get("gen_ai.tool.name")) or _bare(span.name)
+        role.arguments = role.arguments or write_arguments(parse_arguments(row.get("input")))
+        role.result = role.result or read_text(output)
+    elif role.kind == MODEL:
+        _fill_usage(role, row)
+        role.text = role.text or read_text(record(output).get("content") or output)
+        role.requested = (
+            role.requested or requested_in(output) or requested_in({"tool_calls": _get_either(row, "toolCalls")})
+        )
+    return span, role
 
 
 def _bare(name: str) -> str:
@@ -232,7 +236,7 @@ def _fill_usage(role: Role, row: Record) -> None:
 _DEEPEST = 200
 
 
-class LangSmith:
+class LangSmith(_SpanExport):
     """Reads runs; an agent is a run whose metadata names one."""
 
     name = "langsmith"
@@ -242,12 +246,8 @@ class LangSmith:
         first = probe.first
         return 90 if "run_type" in first and ("start_time" in first or "dotted_order" in first) else 0
 
-    def read(self, source: Source) -> Iterator[Trace]:
-        """Yield one run for each trace id."""
-        items = source.items()
-        yield from group_runs(
-            (_langsmith_span(run) for item in items for run in _flat(item, source)), source, self.name
-        )
+    def _spans(self, source: Source) -> Iterator[tuple[Span, Role]]:
+        return (_langsmith_span(run) for item in source.items() for run in _flat(item, source))
 
 
 def _flat(item: Any, source: Source) -> Iterator[Record]:
@@ -307,7 +307,7 @@ def _langsmith_span(run: Record) -> tuple[Span, Role]:
 _MLFLOW_KINDS = {"AGENT": AGENT, "TOOL": TOOL, "LLM": MODEL, "CHAT_MODEL": MODEL}
 
 
-class Mlflow:
+class Mlflow(_SpanExport):
     """Reads traces; what a span is, its type says, else the attributes that OpenTelemetry brought."""
 
     name = "mlflow"
@@ -316,9 +316,20 @@ class Mlflow:
         """Return 97 for traces whose spans carry MLflow's attributes."""
         return 97 if any(_spans_in(row) for row in probe.sample[:3]) else 0
 
-    def read(self, source: Source) -> Iterator[Trace]:
-        """Yield one run for each trace."""
-        yield from group_runs(_mlflow_spans(source.items(), source), source, self.name)
+    def _spans(self, source: Source) -> Iterator[tuple[Span, Role]]:
+        for index, item in enumerate(source.items()):
+            trace = record(item)
+            spans = _spans_in(trace)
+            if not spans:
+                source.problems["objects that are not a trace"] += 1
+            info = record(trace.get("info"))
+            named = info.get("trace_id") or info.get("request_id") or trace.get("trace_id") or trace.get("request_id")
+            for raw in spans:
+                span = _mlflow_span(raw, read_text(named, 200), f"trace {index + 1}")
+                if span is None:
+                    source.problems["objects that are not a span"] += 1
+                else:
+                    yield span, _mlflow_role(span)
 
 
 def _spans_in(item: Record) -> list[Record]:
@@ -331,22 +342,6 @@ def _spans_in(item: Record) -> list[Record]:
         if any(key.startswith("mlflow.") for key in keys):
             return spans
     return []
-
-
-def _mlflow_spans(items: list[Any], source: Source) -> Iterator[tuple[Span, Role]]:
-    for index, item in enumerate(items):
-        trace = record(item)
-        spans = _spans_in(trace)
-        if not spans:
-            source.problems["objects that are not a trace"] += 1
-        info = record(trace.get("info"))
-        named = info.get("trace_id") or info.get("request_id") or trace.get("trace_id") or trace.get("request_id")
-        for raw in spans:
-            span = _mlflow_span(raw, read_text(named, 200), f"trace {index + 1}")
-            if span is None:
-                source.problems["objects that are not a span"] += 1
-            else:
-                yield span, _mlflow_role(span)
 
 
 def _mlflow_span(raw: Record, trace: str, unnamed: str) -> Span | None:
@@ -408,7 +403,7 @@ _STRUCTURE = frozenset({"custom", "guardrail", "mcp_tools", "speech", "speech_gr
 """Spans that neither act nor count: sums over turns and tasks repeat what the model spans say."""
 
 
-class OpenAIAgents:
+class OpenAIAgents(_SpanExport):
     """Reads exported spans; what a span is, its `span_data.type` says."""
 
     name = "openai-agents"
@@ -418,29 +413,24 @@ class OpenAIAgents:
         exported = [row for item in probe.sample[:10] for row in _list_exported(item)]
         return 95 if any(row.get("object") == "trace.span" or "workflow_name" in row for row in exported) else 0
 
-    def read(self, source: Source) -> Iterator[Trace]:
-        """Yield one run for each trace."""
-        yield from group_runs(_agents_spans(source.items(), source), source, self.name)
+    def _spans(self, source: Source) -> Iterator[tuple[Span, Role]]:
+        for item in source.items():
+            exported = _list_exported(record(item))
+            if not exported:
+                source.problems["objects that are not a span"] += 1
+            for row in exported:
+                if row["object"] == "trace":
+                    continue  # its name and group; what happened stands in its spans
+                if isinstance(row.get("id"), str) and row["id"] and isinstance(row.get("span_data"), dict):
+                    yield _agents_span(row)
+                else:
+                    source.problems["objects that are not a span"] += 1
 
 
 def _list_exported(item: Record) -> list[Record]:
     """Return the traces and spans that an object holds under `data`, as they are sent, or that it is."""
     objects = ("trace", "trace.span")
     return [row for row in rows(item.get("data")) or [item] if row.get("object") in objects]
-
-
-def _agents_spans(items: list[Any], source: Source) -> Iterator[tuple[Span, Role]]:
-    for item in items:
-        exported = _list_exported(record(item))
-        if not exported:
-            source.problems["objects that are not a span"] += 1
-        for row in exported:
-            if row["object"] == "trace":
-                continue  # its name and group; what happened stands in its spans
-            if isinstance(row.get("id"), str) and row["id"] and isinstance(row.get("span_data"), dict):
-                yield _agents_span(row)
-            else:
-                source.problems["objects that are not a span"] += 1
 
 
 def _agents_span(row: Record) -> tuple[Span, Role]:
