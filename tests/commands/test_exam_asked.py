@@ -89,6 +89,7 @@ def test_a_model_is_asked_and_marked_and_its_answers_can_be_marked_again_without
     assert again[0] == 0
     compared = markbook("compare", run.folder, only_run(tmp_path / "again"), "--html", tmp_path / "compared.html")
     assert compared[0] == 0, compared
+    assert f"\n{run.folder.name}: model: {took}\n" in compared[1]
     assert f"<dt>{run.folder.name}: model</dt><dd>{took}</dd>" in (tmp_path / "compared.html").read_text()
     assert json.loads(again[1])["models"]["openai:m"]["scores"]["total"] == 50.0
 

@@ -15,7 +15,10 @@ from markbook.measurements import SIGNIFICANCE
 from markbook.runs.options import StoppingOptions
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from markbook.results.comparison import Comparison
+    from markbook.store import Run
 
 
 # `markbook noise`.
@@ -154,7 +157,7 @@ def command(runs: tuple[str, ...], fail_if_worse: str | None, **options: Any) ->
     check_gates(gates, marks)
     format_name = "json" if options["as_json"] else options["format_name"]
     # Printed before gates are held: who fails one wants to see by what.
-    _show(comparison, format_name, all_pairs=options["all_pairs"])
+    _show(comparison, opened, format_name, all_pairs=options["all_pairs"])
     if options["html"] is not None:
         from markbook.report.board import comparison_page
         from markbook.report.html import render
@@ -169,7 +172,8 @@ def command(runs: tuple[str, ...], fail_if_worse: str | None, **options: Any) ->
     return 0
 
 
-def _show(comparison: Comparison, format_name: str, *, all_pairs: bool) -> None:
+def _show(comparison: Comparison, runs: Sequence[Run], format_name: str, *, all_pairs: bool) -> None:
+    from markbook.report.words import run_costs
     from markbook.results.comparison import headline, tables
     from markbook.text import markdown, terminal
 
@@ -189,6 +193,8 @@ def _show(comparison: Comparison, format_name: str, *, all_pairs: bool) -> None:
     elif format_name == "md":
         click.echo("\n\n".join(filter(None, [f"**{markdown(summary.text)}**", markdown(summary.step)])) + "\n")
         click.echo("\n".join(table.markdown() for table in tables(comparison, all_pairs=all_pairs)), nl=False)
+        for who, words in run_costs(runs):
+            click.echo(f"\n{markdown(f'{who}: {words}')}")
     else:
         from markbook.cli.terminal import output_console
 
@@ -200,3 +206,5 @@ def _show(comparison: Comparison, format_name: str, *, all_pairs: bool) -> None:
             if place:
                 console.print()
             console.print(table.rich())
+        for who, words in run_costs(runs):
+            click.echo(terminal(f"{who}: {words}"))

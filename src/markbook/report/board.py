@@ -10,7 +10,7 @@ from typing import Any
 from markbook.report import charts
 from markbook.report.html import policy, render_template, show_picture, style
 from markbook.report.page import MOST_BYTES, Chart, Page, Problem, Section, ShownAnswer, ShownTest
-from markbook.report.words import costs, folder_names, missing_text
+from markbook.report.words import folder_names, missing_text, run_costs
 from markbook.results.comparison import Comparison, headline, tables
 from markbook.results.kind import Entry, Shown, open_results
 from markbook.results.leaderboard import Leaderboard, Standing
@@ -186,11 +186,7 @@ def comparison_page(runs: Sequence[Run], sheet: Sheet, comparison: Comparison) -
          f"markbook {run.command} {run.manifest.get('markbook', '')}, {str(run.manifest.get('started') or '')[:16].replace('T', ' ')}")
         for run in runs
     ]  # fmt: skip
-    facts += [
-        (f"{run.manifest.get('name') or run.folder.name}: {who.lower()}", words)
-        for run in runs
-        for who, words in costs(run.manifest)
-    ]
+    facts += run_costs(runs)
     return Page(
         title=f"Comparison of {' and '.join(sheet.models) if len(sheet.models) < 3 else f'{len(sheet.models)} models'}",
         facts=tuple(facts),

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from markbook.text.format import NOTHING, format_interval, format_number
 from markbook.text.schema import make_check
 from markbook.types import Interval, Summary, digest_text
+
+if TYPE_CHECKING:
+    from markbook.store import Run
 
 
 def interval_text(interval: Interval | None) -> str:
@@ -63,6 +66,15 @@ def costs(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
         if make_check(dict[str, AccountRecord])(accounts) is None:
             yield from ((f"Judge {name}", account_text(account)) for name, account in accounts.items())
+
+
+def run_costs(runs: Iterable[Run]) -> list[tuple[str, str]]:
+    """Return what each of several runs took, by the run's name and who was asked."""
+    return [
+        (f"{run.manifest.get('name') or run.folder.name}: {who.lower()}", words)
+        for run in runs
+        for who, words in costs(run.manifest)
+    ]
 
 
 def cost_text(account: Mapping[str, Any]) -> str:
