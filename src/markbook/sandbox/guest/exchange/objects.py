@@ -92,7 +92,7 @@ class Arrived:
         if self.is_spelled or any(spelled in self.text for spelled in _OTHER_SPELLINGS):
             return True
         expected = [*self.described, *(["__len__"] if is_special_method else ())]
-        if "_" in self.text and _count_edges(self.text) > sum(_count_edges(name) for name in expected):
+        if "_" in self.text and _count_edges_of_message(self.text) > sum(_count_edges(name) for name in expected):
             return True
         if not any(tag in self.text for tag in _BYTES):
             return False
@@ -109,6 +109,23 @@ def _count_edges(text: str) -> int:
     """
     parts = text.split("_")
     return sum(not (before[-1:].isalnum() and behind[:1].isalnum()) for before, behind in itertools.pairwise(parts))
+
+
+def _count_edges_of_message(text: str) -> int:
+    """Count the same in a message, where a line break is a backslash and an `n`: at least as many as in what it says."""
+    parts = text.split("_")
+    return sum(not (_ends_in_letter(before) and behind[:1].isalnum()) for before, behind in itertools.pairwise(parts))
+
+
+def _ends_in_letter(text: str) -> bool:
+    if not text[-1:].isalnum() or text[-2:-1] == "\\":
+        return False
+    if text[-6:-4] != "\\u":
+        return True
+    try:
+        return chr(int(text[-4:], 16)).isalnum()
+    except ValueError:  # these are letters that stand behind a backslash and a `u`
+        return False
 
 
 class Objects:
