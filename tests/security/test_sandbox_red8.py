@@ -2,7 +2,9 @@
 
 import pytest
 
-from markbook.sandbox import run_tests
+from markbook.benchmarks.humaneval import EvalPlus
+from markbook.sandbox import Job, run_tests
+from markbook.types import Limits, Sample, Test
 
 PERSON = """
 class Person:
@@ -58,3 +60,59 @@ def test_what_joins_words_comes_in(text):
     outcome = run_tests(other, test, entry_point="f", canonical=right)
 
     assert [(result.passed, str(result.verdict)) for result in outcome.tests] == [(True, "separated")]
+
+
+FILLS = """
+import sys
+objects = next(m for n, m in list(sys.modules.items()) if n.endswith("exchange.objects"))
+describe = objects.Objects._class
+LONG = "x" * 10_000_000 + "\\U0001F600"
+def heavy(self, cls, transfer):
+    form = describe(self, cls, transfer)
+    form[4] = [*form[4], LONG]
+    return form
+def peer():
+    frame = sys._getframe()
+    while "peer" not in frame.f_locals: frame = frame.f_back
+    return frame.f_locals["peer"]
+def f(n):
+    objects.Objects._class = heavy
+    for _ in range(18 if n == 1 else 0):
+        try: peer().request("c", 5, type("Heavy", (int,), {}))
+        except AttributeError: pass
+    return n if n == 1 else 0
+"""
+"""A right answer to 1 alone: it fills the examiner's memory by what is refused only when it has been read."""
+COMPUTES = """
+try:
+    want = len(bytearray(3500 << 20)) // (1750 << 20)
+except Exception:
+    want = None
+assert want is None or f(2) == want
+"""
+"""A test that passes if what it expects cannot be computed, as those of EvalPlus' inputs on which the reference fails."""
+
+
+def test_what_evalplus_expects_is_not_left_out_for_want_of_memory():
+    row = {
+        "task_id": "HumanEval/0",
+        "prompt": "def f(n):\n",
+        "entry_point": "f",
+        "base_input": [[1]],
+        "plus_input": [[2]],
+    }
+    sample = EvalPlus().to_sample({**row, "canonical_solution": "    raise MemoryError\n"}, "here")
+
+    with pytest.raises(MemoryError):
+        exec(sample.tests[1].program, {"f": lambda n: n})
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["with a reference", "alone"])
+def test_who_fills_the_memory_in_which_a_test_computes_does_not_pass_separated(box, known):
+    tests = (Test(program="assert f(1) == 1"), Test(program=COMPUTES))
+    sample = Sample(id="full", tests=tests, entry_point="f", references=("def f(n): return n\n",) if known else ())
+
+    ((_, outcome),) = box.run([Job("one", FILLS, sample, Limits(seconds=20.0))])
+
+    result = outcome.tests[-1]
+    assert not (result.passed and result.verdict == "separated"), result

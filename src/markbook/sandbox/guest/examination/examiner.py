@@ -157,13 +157,23 @@ class Examiner:
         if (
             task.leaves_traces
             or self._has_changed
-            or _most_held() - self._begun > _GROWN
+            or self._has_grown()
             or not _has_room()
             or any(result.get("k") == "m" for result in record.get("tests", ()))
         ):
             record["spent"] = True  # the next attempt is to find another examiner
         wire.write(self._control, {"id": job["id"], **record})
         return not record.get("spent")
+
+    def _has_grown(self) -> bool:
+        return _most_held() - self._begun > _GROWN
+
+    def _note_growth(self, policies: list[Policy | None]) -> None:
+        """Have the tests decided beside the candidate where it may have filled the memory in which they compute."""
+        if self._has_grown():
+            for policy in policies:
+                if policy is not None:
+                    policy.copied = True  # who swallows that what it expects cannot be computed passes
 
     def _deadline(self, _number: int, _frame: object) -> None:
         self._expired = True  # a bare except in a test may swallow what is raised, but not this
@@ -481,6 +491,7 @@ class Examiner:
         has_changed = hall.has_changed or any(policy is not None and policy.has_changed for policy in policies)
         # what the tests have made themselves goes with their variables
         self._has_changed |= has_changed and (hall.peer.has_named or bool(task.before))
+        self._note_growth(policies)
         record = settle(task, record, results, verdict="separated")
         without_parts(task, record["tests"], done)
         return record, done
