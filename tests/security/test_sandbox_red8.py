@@ -1,9 +1,10 @@
-"""What a sixth red team found: names in a description that let others in, and an underscore behind a line break."""
+"""What a sixth red team found: names that let others in, modules imported by a text, an examiner without memory."""
 
 import pytest
 
 from markbook.benchmarks.humaneval import EvalPlus
 from markbook.sandbox import Job, run_tests
+from markbook.sandbox.guest.exchange import lent
 from markbook.types import Limits, Sample, Test
 
 PERSON = """
@@ -60,6 +61,36 @@ def test_what_joins_words_comes_in(text):
     outcome = run_tests(other, test, entry_point="f", canonical=right)
 
     assert [(result.passed, str(result.verdict)) for result in outcome.tests] == [(True, "separated")]
+
+
+class Text(str):
+    """A test's own."""
+
+    __slots__ = ()
+
+
+class Octets(bytes):
+    """The same of bytes."""
+
+    __slots__ = ()
+
+
+Text.__module__ = Octets.__module__ = "solution"
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments", "may"),
+    [
+        (Text("a").encode, [], True),
+        (Text("a").encode, ["utf-8", "replace"], True),
+        (Text("a").encode, ["idna"], False),  # imports `encodings.idna`, and what that imports
+        (Octets(b"a").decode, ["latin-1"], True),
+        (Octets(b"a").decode, ["any_name"], False),
+        (Octets(b"a").decode, [1], False),
+    ],
+)
+def test_no_text_of_the_solution_names_a_module_to_import(method, arguments, may):
+    assert lent.is_harmless("c", method, [method, *arguments]) is may
 
 
 FILLS = """
