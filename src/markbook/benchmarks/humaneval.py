@@ -237,6 +237,8 @@ def _answer(arguments):
     for form in forms:
         try:
             return True, _expected(*_copy.deepcopy(form)), form
+        except MemoryError:
+            raise  # what the candidate has filled says nothing of the right answer
         except Exception:
             continue
     return False, None, arguments

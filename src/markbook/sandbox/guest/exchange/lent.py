@@ -187,6 +187,10 @@ _REVIEWED_OF_MODULES: dict[tuple[str, str], frozenset[str]] = {
 """The same of modules that are imported only where a test does: each mapping of theirs makes every later fork dearer,
 and `random` seeds itself anew in every child."""
 
+_ENCODINGS = frozenset(
+    ("ascii", "latin-1", "utf-8", "utf-16", "utf-16-be", "utf-16-le", "utf-32", "utf8", "ignore", "replace", "strict")
+)
+"""With what `encode` and `decode` may be asked: of any other name Python imports the module."""
 _CONSTRUCTED = frozenset(
     (
         object, int, float, complex, tuple, list, dict, set, frozenset, collections.deque, collections.OrderedDict,
@@ -399,6 +403,8 @@ def _may(target: Any, name: str, arguments: Any = ()) -> bool:
         if kind is types.FunctionType:
             return True  # of its own, or of what makes methods for it: `dataclass`, `total_ordering`, `Enum`
         return is_free_to_call(method)
+    if name in ("encode", "decode") and not all(type(value) is str and value in _ENCODINGS for value in arguments):
+        return False
     if name == "__format__":
         # a width of up to three digits: with a long one a single request would fill the examiner's memory
         text = arguments[0] if len(arguments) == 1 else None

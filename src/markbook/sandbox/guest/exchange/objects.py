@@ -92,7 +92,7 @@ class Arrived:
         if self.is_spelled or any(spelled in self.text for spelled in _OTHER_SPELLINGS):
             return True
         expected = [*self.described, *(["__len__"] if is_special_method else ())]
-        if "_" in self.text and _count_edges(self.text) > sum(_count_edges(name) for name in expected):
+        if "_" in self.text and _count_edges(self.text, is_message=True) > sum(_count_edges(name) for name in expected):
             return True
         if not any(tag in self.text for tag in _BYTES):
             return False
@@ -101,14 +101,25 @@ class Arrived:
         return any(spelled in digits for spelled in _IN_BYTES)
 
 
-def _count_edges(text: str) -> int:
+def _count_edges(text: str, *, is_message: bool = False) -> int:
     """Count the underscores that do not join two letters or digits.
 
     A special name has such, and so has a part of one that a function of the test's may put together. (Written out, because
-    every attempt would carry the modules of a regular expression.)
+    every attempt would carry the modules of a regular expression.) Of a message it is at least as many as in what it says:
+    there a line break is a backslash and an `n`.
     """
-    parts = text.split("_")
-    return sum(not (before[-1:].isalnum() and behind[:1].isalnum()) for before, behind in itertools.pairwise(parts))
+    edges = 0
+    for before, behind in itertools.pairwise(text.split("_")):
+        last = before[-1:]
+        if is_message and before[-2:-1] == "\\":
+            last = ""
+        elif is_message and before[-6:-4] == "\\u":
+            try:
+                last = chr(int(before[-4:], 16))
+            except ValueError:  # letters that stand behind a backslash and a `u`
+                last = ""
+        edges += not (last.isalnum() and behind[:1].isalnum())
+    return edges
 
 
 class Objects:
