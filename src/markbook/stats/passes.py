@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 
 from markbook.measurements import CONFIDENCE
-from markbook.stats.intervals import FEWEST_AT_ENDS, MANY_OPPOSITE, SHORT, few_away, mean_interval
+from markbook.stats.intervals import FEWEST_AT_ENDS, MANY_ALIKE, MANY_OPPOSITE, SHORT, few_away, mean_interval
 from markbook.stats.records import Estimate
 
 _EXACT_N = 1000
@@ -94,9 +94,11 @@ def pass_at_k_summary(
         is_alike = len(set(shares)) == 1 and len(ns) < _SHOWS_RARE
         alike = f"{SHORT}: all {len(ns)} problems have the same pass@{k}" if is_alike else ""
         few = f"{SHORT}: {len(ns)} problems are few for pass@{k}" if len(ns) < FEWEST_AT_ENDS else ""
-        # Of fewer than 40 problems a fifth that fails does not yet show how many of the others nearly do.
-        opposite = MANY_OPPOSITE if len(ns) >= 40 else 2 * MANY_OPPOSITE
-        note = few_away(shares, (0.0, 1.0), _FEWEST_AWAY, opposite) or alike or few or note
+        # Of fewer than 40 problems it takes more than three tenths that fail to show how many of the others nearly do.
+        opposite = MANY_OPPOSITE if len(ns) >= 40 else 3 * MANY_OPPOSITE
+        # Among so few a draw of hard problems hides how near to the end the others lie, the more so the more may be tried.
+        majority = MANY_ALIKE if k > 2 and len(ns) < 40 else 0.5
+        note = few_away(shares, (0.0, 1.0), _FEWEST_AWAY, opposite, majority) or alike or few or note
     return Estimate(
         estimate.value,
         estimate.low,
