@@ -7,7 +7,8 @@ the methods that it could have chosen. Samples whose values are all equal inside
 out; with 3,000 trials the standard error of a coverage of 95 % is .4 points. `--every` takes each n from 2 to 60,
 `--all` adds the shapes for which nothing covers, `--chosen` leaves out the other methods. `--table` prints the table of
 docs/statistics.md instead: coverage in percent of every regime at the sizes of `TABLE`, related items too, with the share of
-samples beside whose number a warning stands, where that is 5 % or more.
+samples beside whose number a warning stands, where that is 5 % or more. Below it stand the cells in which the intervals without a
+warning cover less than 93 %, where some have one and 100 or more have none.
 """
 
 from __future__ import annotations
@@ -144,6 +145,40 @@ class Covered:
     """The names that it gave itself."""
 
 
+@dataclass(slots=True)
+class Tally:
+    """How many intervals held the truth, those with a warning and those without."""
+
+    n_warned: int = 0
+    n_quiet: int = 0
+    hits_warned: int = 0
+    hits_quiet: int = 0
+
+    def add(self, *, is_hit: bool, is_warned: bool) -> None:
+        """Count one interval."""
+        if is_warned:
+            self.n_warned += 1
+            self.hits_warned += is_hit
+        else:
+            self.n_quiet += 1
+            self.hits_quiet += is_hit
+
+    @property
+    def covered(self) -> float:
+        """The share that held the truth."""
+        return (self.hits_warned + self.hits_quiet) / (self.n_warned + self.n_quiet)
+
+    @property
+    def warned(self) -> float:
+        """The share with a warning."""
+        return self.n_warned / (self.n_warned + self.n_quiet)
+
+    @property
+    def quiet(self) -> float | None:
+        """The share of those without a warning that held the truth; None of fewer than 100."""
+        return self.hits_quiet / self.n_quiet if self.n_quiet >= 100 else None
+
+
 def _clipped(found: Estimate) -> tuple[float, float] | None:
     if found.low is None or found.high is None:
         return None
@@ -189,11 +224,11 @@ def measure(shape: str, n: int, *, trials: int, n_resamples: int, only: Collecti
     }
 
 
-def covered(shape: Shape, n: int, *, trials: int, n_resamples: int, is_open: bool) -> tuple[float, float]:
-    """Return coverage and the share of warned of a shape's chosen interval."""
+def covered(shape: Shape, n: int, *, trials: int, n_resamples: int, is_open: bool) -> Tally:
+    """Return how often the truth lies in a shape's chosen interval."""
     rng = np.random.default_rng([n, *map(ord, shape.words)])
     limits = (-math.inf, math.inf) if is_open else (0.0, 1.0)
-    hits = warned = counted = 0
+    tally = Tally()
     for trial in range(trials):
         values = shape.draw(rng, n)
         if shape.worth is None:
@@ -203,10 +238,8 @@ def covered(shape: Shape, n: int, *, trials: int, n_resamples: int, is_open: boo
             found = pass_at_k_summary([shape.worth.size - 1] * n, right, shape.k)
         if found.low is None or found.high is None:
             continue
-        counted += 1
-        hits += found.low - 1e-12 <= shape.mean <= found.high + 1e-12
-        warned += NARROW in found.note
-    return hits / counted, warned / counted
+        tally.add(is_hit=found.low - 1e-12 <= shape.mean <= found.high + 1e-12, is_warned=NARROW in found.note)
+    return tally
 
 
 def _clusters(rng: Generator, groups: int, kind: str) -> tuple[NDArray[np.float64], NDArray[np.int64], float]:
@@ -227,48 +260,52 @@ def _clusters(rng: Generator, groups: int, kind: str) -> tuple[NDArray[np.float6
     return (level > 0).astype(float), index, 0.5
 
 
-def covered_clusters(groups: int, kind: str, *, trials: int) -> tuple[float, float]:
-    """Return coverage and the share of warned of the interval of related items."""
+def covered_clusters(groups: int, kind: str, *, trials: int) -> Tally:
+    """Return how often the truth lies in the interval of related items."""
     rng = np.random.default_rng([groups, *map(ord, kind)])
-    hits = warned = counted = 0
+    tally = Tally()
     for _ in range(trials):
         values, index, mean = _clusters(rng, groups, kind)
         found = estimate_mean(values.tolist(), index.tolist(), limits=(0.0, 1.0), confidence=0.95, seed=0)
         if found.low is None or found.high is None:
             continue
-        counted += 1
-        hits += found.low <= mean <= found.high
-        warned += NARROW in found.note
-    return hits / counted, warned / counted
+        tally.add(is_hit=found.low <= mean <= found.high, is_warned=NARROW in found.note)
+    return tally
 
 
-def covered_pairs(draw: Draw, mean: float, n: int, *, trials: int) -> tuple[float, float]:
-    """Return coverage and the share of warned of the interval that `compare` gives a difference."""
+def covered_pairs(draw: Draw, mean: float, n: int, *, trials: int) -> Tally:
+    """Return how often the truth lies in the interval that `compare` gives a difference."""
     rng = np.random.default_rng([n, round(1000 * mean)])
-    hits = warned = counted = 0
+    tally = Tally()
     for _ in range(trials):
         gaps = draw(rng, n)
         found = estimate_difference(np.maximum(gaps, 0.0).tolist(), np.maximum(-gaps, 0.0).tolist(), 1.0, 0.95)
         if found.low is None or found.high is None:
             continue
-        counted += 1
-        hits += found.low - 1e-12 <= mean <= found.high + 1e-12
-        warned += NARROW in found.note
-    return hits / counted, warned / counted
+        tally.add(is_hit=found.low - 1e-12 <= mean <= found.high + 1e-12, is_warned=NARROW in found.note)
+    return tally
 
 
-def _cell(found: tuple[float, float]) -> str:
-    share, warned = found
-    return f"{100 * share:.1f}" + (f" ({100 * warned:.0f} %)" if warned >= 0.05 else "")
+def _cell(tally: Tally, where: str, quiet: list[str]) -> str:
+    """Return coverage and the share of warned; note a cell whose intervals without a warning cover too little."""
+    if tally.warned >= 0.05 and tally.quiet is not None and tally.quiet < 0.93:
+        quiet.append(f"- {where}: {100 * tally.quiet:.1f} % of {tally.n_quiet} without a warning")
+    return f"{100 * tally.covered:.1f}" + (f" ({100 * tally.warned:.0f} %)" if tally.warned >= 0.05 else "")
 
 
 def print_table(trials: int, n_resamples: int) -> None:
     """Print the tables of the documentation: a mark in brackets is the share of samples with a warning."""
+    quiet: list[str] = []
     print("| scores | " + " | ".join(f"n = {n}" for n in TABLE) + " |")
     print("|---" * (1 + len(TABLE)) + "|")
     for shape in (*WHOLE.values(), *SHAPES.values(), *HARD.values(), *OPEN.values()):
         is_open = shape in OPEN.values()
-        cells = (_cell(covered(shape, n, trials=trials, n_resamples=n_resamples, is_open=is_open)) for n in TABLE)
+        cells = [
+            _cell(
+                covered(shape, n, trials=trials, n_resamples=n_resamples, is_open=is_open), f"{shape.words}, {n}", quiet
+            )
+            for n in TABLE
+        ]
         print(f"| {shape.words} | " + " | ".join(cells) + " |", flush=True)
     print("\n| clusters | " + " | ".join(f"{groups} of them" for groups in CLUSTERS) + " |")
     print("|---" * (1 + len(CLUSTERS)) + "|")
@@ -278,13 +315,15 @@ def print_table(trials: int, n_resamples: int) -> None:
         "rare": "ten in each, 3 % wrong, most of them together",
         "ceiling": "ten in each, 60 % at 1, the rest Beta(4, 1), correlation .6",
     }.items():
-        cells = (_cell(covered_clusters(groups, kind, trials=trials)) for groups in CLUSTERS)
+        cells = [_cell(covered_clusters(n, kind, trials=trials), f"{words}, {n} clusters", quiet) for n in CLUSTERS]
         print(f"| {words} | " + " | ".join(cells) + " |", flush=True)
     print("\n| differences of two models | " + " | ".join(f"n = {n}" for n in PAIRED) + " |")
     print("|---" * (1 + len(PAIRED)) + "|")
     for words, (draw, mean) in PAIRS.items():
-        cells = (_cell(covered_pairs(draw, mean, n, trials=trials)) for n in PAIRED)
+        cells = [_cell(covered_pairs(draw, mean, n, trials=trials), f"{words}, {n}", quiet) for n in PAIRED]
         print(f"| {words} | " + " | ".join(cells) + " |", flush=True)
+    print("\nWithout a warning below 93 %, where some have one:")
+    print("\n".join(quiet) or "- none")
 
 
 def main() -> None:

@@ -76,7 +76,8 @@ FEWEST_AT_ENDS = 11
 """With fewer values, half of which or more lie at the ends of the range, coverage swings between 84 and 100 %."""
 MANY_OPPOSITE = 0.1
 """With this share of the values at the other end too, those are counted as a share is."""
-_MANY_ALIKE = 0.4
+MANY_ALIKE = 0.4
+"""With this share at one mark few clusters, few differences or few problems of pass@k have not shown what is rare."""
 _FEWEST_CLUSTERS = 11
 _FEWEST_CLUSTERS_AWAY = 10
 _FEWEST_WITHOUT_ENDS = 20
@@ -244,9 +245,13 @@ def _few_at_ends(values: Sequence[float], limits: tuple[float, float]) -> str:
 
 
 def few_away(
-    values: Sequence[float], limits: tuple[float, float], fewest: float = _FEWEST_AWAY, opposite: float = MANY_OPPOSITE
+    values: Sequence[float],
+    limits: tuple[float, float],
+    fewest: float = _FEWEST_AWAY,
+    opposite: float = MANY_OPPOSITE,
+    majority: float = 0.5,
 ) -> str:
-    """Return a warning where most values lie at one end of the range and the error rests on few others; else nothing."""
+    """Return a warning where most values, or the share `majority`, lie at one end of the range and the error rests on few others; else nothing."""
     if all(value in limits for value in values):
         # what is away from one end is at the other, so counting does, and spares an exam the import of numpy
         bottom, top = limits
@@ -255,7 +260,7 @@ def few_away(
         if rare >= min(fewest, opposite * len(values)) or not rare:
             return ""
     else:
-        end, away = _away(finite(values), limits, limits, opposite)
+        end, away = _away(finite(values), limits, limits, opposite, majority)
         if away is None or _effective_number(away) >= fewest:
             return ""
     return f"{NARROW}: it rests on few values away from {end:g}"
@@ -311,7 +316,7 @@ def few_differing(gaps: Floats, width: float, clusters: Sequence[Hashable] | Non
     # Half the range of a difference is that of a score.
     if away is not None and _effective_number(away) < _FEWEST_AWAY:
         return f"{NARROW}: it rests on few differences other than {mark:g}"
-    if n < FEWEST_AT_ENDS and float(((gaps == 0) | (np.abs(gaps) >= (1 - _NEAR) * width)).mean()) >= _MANY_ALIKE:
+    if n < FEWEST_AT_ENDS and float(((gaps == 0) | (np.abs(gaps) >= (1 - _NEAR) * width)).mean()) >= MANY_ALIKE:
         return f"{NARROW}: {n} differences are few where many are 0 or as large as can be"
     return _warn_of_skew(gaps)
 
@@ -341,7 +346,7 @@ def _few_clusters(
     fewest = min(_FEWEST_CLUSTERS_AWAY, 0.6 * sizes.size)  # fewer than there are, or nothing is rare
     if away is not None and _effective_number(np.bincount(index, away).astype(np.float64)) < fewest:
         return f"{NARROW}: it rests on few clusters with values away from {mark:g}"
-    mark, away = _away(array, limits, marks or limits, majority=_MANY_ALIKE)
+    mark, away = _away(array, limits, marks or limits, majority=MANY_ALIKE)
     if is_few and away is not None and bool(((array != limits[0]) & (array != limits[1]) & (array != mark)).any()):
         return f"{NARROW}: {sizes.size} clusters are few where many values are {mark:g}"
     return ""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from markbook.measurements import CONFIDENCE
-from markbook.stats.intervals import FEWEST_AT_ENDS, MANY_OPPOSITE, NARROW, few_away, mean_interval
+from markbook.stats.intervals import FEWEST_AT_ENDS, MANY_ALIKE, MANY_OPPOSITE, NARROW, few_away, mean_interval
 from markbook.stats.records import Estimate
 
 _EXACT_N = 1000
@@ -95,10 +95,22 @@ def pass_at_k_summary(
         is_alike = len(set(shares)) == 1 and len(ns) < _SHOWS_RARE
         alike = f"{NARROW}: all {len(ns)} problems have the same pass@{k}" if is_alike else ""
         few = f"{NARROW}: {len(ns)} problems are few for pass@{k}" if len(ns) < FEWEST_AT_ENDS else ""
-        # Of fewer than 40 problems a fifth that fails does not yet show how many of the others nearly do.
-        opposite = MANY_OPPOSITE if len(ns) >= 40 else 2 * MANY_OPPOSITE
-        note = few_away(shares, (0.0, 1.0), _FEWEST_AWAY, opposite) or alike or few or note
-    return replace(estimate, se=se, p=None, n=len(ns), confidence=confidence, note=note, stats=stats)
+        # Of fewer than 40 problems it takes more than three tenths that fail to show how many of the others nearly do.
+        opposite = MANY_OPPOSITE if len(ns) >= 40 else 3 * MANY_OPPOSITE
+        # Among so few a draw of hard problems hides how near to the end the others lie, the more so the more may be tried.
+        majority = MANY_ALIKE if k > 2 and len(ns) < 40 else 0.5
+        note = few_away(shares, (0.0, 1.0), _FEWEST_AWAY, opposite, majority) or alike or few or note
+    return Estimate(
+        estimate.value,
+        estimate.low,
+        estimate.high,
+        se,
+        n=len(ns),
+        method=estimate.method,
+        confidence=confidence,
+        note=note,
+        stats=stats,
+    )
 
 
 def pass_hat_k(counts: Sequence[tuple[int, int]], k: int) -> float | None:

@@ -332,6 +332,22 @@ def test_intervals_of_many_marks_near_an_end_lean_inwards():
     assert many.value - many.low > 1.2 * (many.high - many.value)
 
 
+@pytest.mark.parametrize(
+    ("rights", "k", "is_warned"),
+    [
+        # pass@5 of 10 is .976 or more from four right on: 12 of 20, and four with none right
+        ([0] * 4 + [1, 2, 3, 3] + [5] * 12, 5, True),
+        ([0] * 2 + [1] * 4 + [2] * 3 + [3] * 2 + [6] * 9, 5, True),  # 9 of 20 at the end
+        ([0] * 7 + [1] + [6] * 12, 5, False),  # more than three tenths fail: counted as a share is
+        ([0] * 2 + [1] * 4 + [2] * 3 + [3] * 2 + [9] * 9, 2, False),  # of two attempts that is a draw like others
+    ],
+)
+def test_a_draw_of_hard_problems_does_not_hide_that_pass_at_k_is_skewed(rights, k, is_warned):
+    found = pass_at_k_summary([10] * 20, rights, k)
+
+    assert found.note == ("the interval may be too short: it rests on few values away from 1" if is_warned else "")
+
+
 def test_pass_at_k_near_the_ceiling_has_its_warning_in_the_exams_record():
     found = pass_at_k_summary([10] * 100, [10] * 97 + [1, 5, 6], 5)
 
