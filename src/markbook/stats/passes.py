@@ -100,17 +100,7 @@ def pass_at_k_summary(
         # Among so few a draw of hard problems hides how near to the end the others lie, the more so the more may be tried.
         majority = MANY_ALIKE if k > 2 and len(ns) < 40 else 0.5
         note = few_away(shares, (0.0, 1.0), _FEWEST_AWAY, opposite, majority) or alike or few or note
-    return Estimate(
-        estimate.value,
-        estimate.low,
-        estimate.high,
-        se,
-        n=len(ns),
-        method=estimate.method,
-        confidence=confidence,
-        note=note,
-        stats=stats,
-    )
+    return replace(estimate, se=se, p=None, n=len(ns), confidence=confidence, note=note, stats=stats)
 
 
 def pass_hat_k(counts: Sequence[tuple[int, int]], k: int) -> float | None:
