@@ -345,7 +345,7 @@ def test_intervals_of_many_marks_near_an_end_lean_inwards():
 def test_a_draw_of_hard_problems_does_not_hide_that_pass_at_k_is_skewed(rights, k, is_warned):
     found = pass_at_k_summary([10] * 20, rights, k)
 
-    assert found.note == ("the interval may be too short: it rests on few values away from 1" if is_warned else "")
+    assert found.note == ("the interval may be too narrow: it rests on few values away from 1" if is_warned else "")
 
 
 def test_pass_at_k_near_the_ceiling_has_its_warning_in_the_exams_record():
