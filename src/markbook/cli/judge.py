@@ -117,22 +117,17 @@ def _show(report: Corrected) -> None:
     interval = corrected["interval"]
     click.echo(f"  judge alone   {_mean(stats, 'judge')}   (biased by what the judge gets wrong)")
     click.echo(f"  labels alone  {_mean(stats, 'labels')}")
-    click.echo(
-        f"  corrected     {format_number(corrected['value'], 4)}   {format_interval(interval['low'], interval['high'], 4)}"
-    )
+    ends = format_interval(interval["low"], interval["high"], 4)
+    click.echo(f"  corrected     {format_number(corrected['value'], 4)}   {ends}")
     if "width_of_labels_alone" in stats:
-        click.echo(
-            f"  the interval is {format_number(stats['width_of_labels_alone'], 2)} times as wide as that of the labels alone"
-        )
+        times = format_number(stats["width_of_labels_alone"], 2)
+        click.echo(f"  the interval is {times} times as wide as that of the labels alone")
     if corrected["note"]:
         click.echo(f"  beware: {corrected['note']}")
     for group in report["errors_by_group"]:
         error = group["judge_minus_label"]
-        between = (
-            ""
-            if error["interval"] is None
-            else f" {format_interval(error['interval']['low'], error['interval']['high'], signed=True)}"
-        )
+        ends = error["interval"]
+        between = "" if ends is None else f" {format_interval(ends['low'], ends['high'], signed=True)}"
         p = "" if group["p_adjusted"] is None else f", p {format_p(group['p_adjusted'])}"
         name = terminal(group["group"], limit=40)
         click.echo(f"  {name}: judge - label {format_number(error['value'], signed=True)}{between}, n {error['n']}{p}")
@@ -141,13 +136,11 @@ def _show(report: Corrected) -> None:
         click.echo(f"  {plan['more']} more labels bring the half-width to {format_number(plan['half_width'], 4)}")
         named = ", ".join(terminal(label["id"], limit=40) for label in plan["next"][:5])
         if named:
-            click.echo(
-                f"  the next ones: {named}, ... (all of them with --json, or by `markbook label` with a larger --count)"
-            )
+            others = "all of them with --json, or by `markbook label` with a larger --count"
+            click.echo(f"  the next ones: {named}, ... ({others})")
     elif plan["note"]:
-        click.echo(
-            f"  no number of labels brings the half-width to {format_number(plan['half_width'], 4)}: {plan['note']}"
-        )
+        half = format_number(plan["half_width"], 4)
+        click.echo(f"  no number of labels brings the half-width to {half}: {plan['note']}")
 
 
 # `markbook judge check` and `markbook judge correct`.
@@ -219,15 +212,10 @@ def check(**options: Any) -> None:
         from markbook.cli.terminal import output_console
         from markbook.text import Table, terminal
 
-        rows = [
-            (
-                name,
-                format_number(estimate["value"]),
-                format_interval(estimate["low"], estimate["high"]),
-                str(estimate["n"]),
-            )
-            for name, estimate in _rows(report)
-        ]
+        rows = []
+        for name, estimate in _rows(report):
+            interval = format_interval(estimate["low"], estimate["high"])
+            rows.append((name, format_number(estimate["value"]), interval, str(estimate["n"])))
         title = f"{terminal(report['judge'], limit=60)} on {report['reviews']} texts"
         table = Table(title, ("probe", "value", f"{format_level()} CI", "n"), tuple(rows), numeric=frozenset((1, 2, 3)))
         output_console().print(table.rich())

@@ -292,13 +292,9 @@ def verbose_option(words: str) -> Callable[[_F], _F]:
 
 def runs_argument(function: _F) -> _F:
     """Add `RUN...`, one at least: run folders, folders of them, other tools' results."""
+    complete = completing(run_names, files=True)
     return click.argument(
-        "runs",
-        nargs=-1,
-        required=True,
-        type=click.Path(),
-        metavar="RUN...",
-        shell_complete=completing(run_names, files=True),
+        "runs", nargs=-1, required=True, type=click.Path(), metavar="RUN...", shell_complete=complete
     )(function)
 
 

@@ -150,18 +150,12 @@ def _task(task: str, path: Path, model: str, effective: int, problems: tuple[Cou
         elif isinstance(arguments, list) and arguments and isinstance(arguments[0], list):
             question = arguments[0][0] if arguments[0] else ""
         reply, digest = record.get("filtered_resps"), record.get("doc_hash")
-        sample = _Sample(
-            str(record.get("filter", "none")),
-            cut_text(question),
-            cut_text(reply[0] if isinstance(reply, list) and len(reply) == 1 else reply),
-            f"lm-eval:{digest}" if isinstance(digest, str) else digest_input("lm-eval", record.get("doc")),
-            # lists are what a corpus metric is computed from, and no score of one sample
-            {
-                name: value
-                for name, value in record.items()
-                if name not in _OWN and isinstance(value, bool | int | float | None)
-            },
-        )
+        text = cut_text(reply[0] if isinstance(reply, list) and len(reply) == 1 else reply)
+        content = f"lm-eval:{digest}" if isinstance(digest, str) else digest_input("lm-eval", record.get("doc"))
+        # lists are what a corpus metric is computed from, and no score of one sample
+        numbers = {name: value for name, value in record.items() if isinstance(value, bool | int | float | None)}
+        values = {name: value for name, value in numbers.items() if name not in _OWN}
+        sample = _Sample(str(record.get("filter", "none")), cut_text(question), text, content, values)
         docs[words(record.get("doc_id"))].append(len(samples))
         samples.append(sample)
         filters[sample.filter].update(dict.fromkeys(sample.values))

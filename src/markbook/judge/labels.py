@@ -217,19 +217,9 @@ def read_label(line: Line) -> Label:
         raise DataError(f"a probability is {stated!r:.40}: it must lie above 0 and be at most 1", at=line.at)
     marks = record.get("marks")
     marks_by_name = marks if isinstance(marks, Mapping) else {}
-    return Label(
-        id=name,
-        label=value,
-        system=system,
-        against=str(record.get("against") or ""),
-        rater=str(record.get("rater") or ""),
-        probability=probability,
-        marks={str(key): value for key, value in marks_by_name.items() if isinstance(value, int)},
-        draw=str(record.get("draw") or ""),
-        reason=str(record.get("reason") or ""),
-        rubric=str(record.get("rubric") or ""),
-        at=line.at,
-    )
+    words = {key: str(record.get(key) or "") for key in ("against", "rater", "draw", "reason", "rubric")}
+    own_marks = {str(key): mark for key, mark in marks_by_name.items() if isinstance(mark, int)}
+    return Label(name, value, system, probability=probability, marks=own_marks, at=line.at, **words)
 
 
 def label_value(record: Mapping[str, object]) -> float | str | None:

@@ -48,15 +48,11 @@ def read_judge_marks(name: str, stats: Mapping[str, object]) -> Evidence | None:
     if not marks and not by_judge:
         return None
     why = _mapping(stats.get("evidence"))
-    findings = [
-        Finding(
-            _text(criterion, _NAME).replace("_", " "),
-            _number(mark),
-            words=_text(_mapping(why.get(criterion)).get("reason"), _WORDS),
-            quotes=tuple(_text(quote, _QUOTE) for quote in _list(_mapping(why.get(criterion)).get("quotes"))[:5]),
-        )
-        for criterion, mark in list(marks.items())[:_MOST]
-    ]
+    findings = []
+    for criterion, mark in list(marks.items())[:_MOST]:
+        about, name_shown = _mapping(why.get(criterion)), _text(criterion, _NAME).replace("_", " ")
+        quotes = tuple(_text(quote, _QUOTE) for quote in _list(about.get("quotes"))[:5])
+        findings.append(Finding(name_shown, _number(mark), words=_text(about.get("reason"), _WORDS), quotes=quotes))
     findings += [
         Finding(f"judge {_text(judge, _NAME)}", "", words=facts_text(_mapping(judge_marks)))
         for judge, judge_marks in list(by_judge.items())[:_MOST]
