@@ -335,8 +335,8 @@ def _problem(view: TasksView, task: str, sample: str, rows: Sequence[TaskAnswer]
         detail = f"{first[0]} {format_number(first[1])}" if first else "no value"
         is_named = answer.status in ("scored", "passed", "failed") and not answer.total
         # Of several answers the worst: a model that fails sometimes is not shown as passing.
-        known = outcomes.get(answer.model)
-        if known is None or STATUSES.index(answer.status) > STATUSES.index(known[1]):
+        worst = outcomes.get(answer.model)
+        if worst is None or STATUSES.index(answer.status) > STATUSES.index(worst[1]):
             outcomes[answer.model] = answer.model, answer.status, detail if is_named else ""
     return Problem(
         id=sample, topic=task, complexity="", kind="", prompt=cut(prompt, _TEXT_CAP), checks=(), answers=tuple(answers),
