@@ -166,9 +166,8 @@ def main(args: list[str] | None = None) -> None:
 
         stream = io.StringIO()
         error.show(stream)
-        click.echo(
-            visible(stream.getvalue()), nl=False, err=True
-        )  # it may quote a file's name, which the shell filled in
+        # It may quote a file's name, which the shell filled in.
+        click.echo(visible(stream.getvalue()), nl=False, err=True)
         if "unexpected extra argument" in str(error) and isinstance(error, click.UsageError) and error.ctx is not None:
             needed = [
                 name.opts[0]

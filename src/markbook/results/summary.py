@@ -19,8 +19,9 @@ from markbook.types import CONFIDENCE, Direction, Interval, Measurement, Metric,
 if TYPE_CHECKING:
     from markbook.stats.arrays import Ints
 
-
 Policy = Literal["exclude", "worst", "fail", "exam"]
+_WARNS = (NARROW, "the interval may be too short")
+"""How a warning begins: here, and in the files of runs of earlier versions."""
 
 
 def methods_note(methods: Iterable[str]) -> str:
@@ -130,7 +131,7 @@ def summarise_warnings(notes: Iterable[tuple[str, str]]) -> str:
     named: dict[str, list[str]] = {}
     for name, note in notes:
         for part in note.split("; "):
-            if part.startswith(NARROW):
+            if part.startswith(_WARNS):
                 named.setdefault(part, []).append(name)
     return sentences(
         f"{', '.join(names[:4])}{' and others' if len(names) > 4 else ''}: {why}" for why, names in named.items()

@@ -13,9 +13,10 @@ from bench import power as simulated
 from markbook.results.comparison import compare_sheet
 from markbook.results.pairs import estimate_difference
 from markbook.results.sheet import Cell, Sheet
-from markbook.results.summary import summarise_values
+from markbook.results.summary import summarise_values, summarise_warnings
 from markbook.stats import mean_interval, pass_at_k_summary
 from markbook.stats.difference import tango_interval
+from markbook.stats.intervals import NARROW
 from markbook.stats.power import Differences, detectable_difference, items_to_show, sign_power, t_power
 
 
@@ -147,11 +148,22 @@ def test_differences_of_pairs_are_covered_or_warned_of(n, shares):
             first = [1.0] * only_a + [0.0] * only_b + [1.0] * (n - only_a - only_b)
             found = estimate_difference(first, second, 1.0, 0.95)
             covered += chance * (found.low - 1e-9 <= plus - minus <= found.high + 1e-9)
-            unwarned += chance * ("too short" not in found.note)
+            unwarned += chance * (NARROW not in found.note)
 
     # t covers 91.6 % at n = 6, 93.2 at 12, 92.8 at 20 and 87.9 at 50
     assert covered >= 0.93 or unwarned < 0.1
     assert n < 11 or unwarned > 0.999
+
+
+def test_warnings_are_said_together_those_of_earlier_versions_too():
+    notes = [
+        ("a", f"{NARROW}: few"),
+        ("b", "no variation"),
+        ("c", f"one; {NARROW}: few"),
+        ("d", "the interval may be too short: x"),
+    ]
+
+    assert summarise_warnings(notes) == f"a, c: {NARROW}: few. d: the interval may be too short: x."
 
 
 def test_few_samples_of_which_half_differ_have_a_warning_in_table_and_record(tmp_path):
