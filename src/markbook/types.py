@@ -142,6 +142,8 @@ class TaskRow:
     record: Mapping[str, object]
     place: int = 0
     """Its place among the task's rows, from 0: the `doc_id` of answers and results."""
+    has_turns: bool = False
+    """Whether worked examples are asked before it as turns of their own."""
 
 
 BASE_TESTS = "base_tests"

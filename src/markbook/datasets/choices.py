@@ -11,7 +11,7 @@ from typing import Any
 from markbook.config import Task, Text
 from markbook.datasets.prompts import RenderError, check_template, join_example, join_question, render
 from markbook.datasets.rows import Row
-from markbook.datasets.user_code import Find, ForeignError, call_user_function
+from markbook.datasets.user_code import Find, ForeignError, call_user_function, to_plain
 from markbook.errors import ConfigError, DataError
 from markbook.types import Sample, digest_text
 
@@ -149,7 +149,7 @@ class Weigher:
             try:
                 value = call_user_function(text.function, self._own[text.function.name], dict(row))
                 # A number or an array of numpy as plain values: its whole numbers are not of the type int.
-                return _to_plain(value)
+                return to_plain(value)
             except ForeignError as error:
                 raise RenderError(f"the function {error}") from error
         name = text.fields[0] if text.fields else text.template or ""
@@ -181,12 +181,6 @@ def render_prefix(source: str, row: Row, at: str) -> str:
     if source in row:
         return "" if row[source] is None else str(row[source])
     return render(source, row, at)
-
-
-def _to_plain(value: Any) -> Any:
-    if isinstance(value, list | tuple):
-        return [_to_plain(part) for part in value]
-    return value.tolist() if hasattr(value, "tolist") else value
 
 
 def _parse_list(text: str) -> Any:
@@ -228,6 +222,63 @@ class RecordedQuestion:
     """SHA-256 of the right answer as text, where that is not there."""
     has_turns: bool = False
     """Whether worked examples were turns of their own, which `prompts` leave out."""
+    is_chat: bool = False
+    """Whether the prompts were written as a chat in JSON."""
+
+
+class ChatTemplate:
+    """What a chat template puts around the prompts of a file of answers: the same around each of them."""
+
+    def __init__(self) -> None:
+        """Know nothing yet."""
+        self._around: list[tuple[str, str]] | None = None
+        """What may stand before and after; several where a prompt occurs in what is around it."""
+
+    def holds(self, recorded: str, prompt: str, *, is_chat: bool, has_turns: bool) -> bool:
+        """Return whether a recorded text is a prompt, alone or in the template that all texts before were in.
+
+        Args:
+            recorded: what was asked.
+            prompt: the task's.
+            is_chat: whether it was recorded as a chat in JSON.
+            has_turns: whether the task asks worked examples as turns of their own, which stand before the prompt.
+        """
+        recorded, prompt = recorded.strip(), prompt.strip()
+        if not prompt:
+            return True
+        around = _find_around(recorded, prompt) if self._around is None else self._around
+        fitting = [
+            (before, after)
+            for before, after in around
+            # A template closes the turn. Where nothing follows, what stands before are worked examples.
+            if (after or not before or is_chat)
+            and _stands_between(recorded, prompt, (before, after), has_turns=has_turns)
+        ]
+        if fitting:
+            self._around = fitting
+        return bool(fitting)
+
+
+def _stands_between(recorded: str, prompt: str, around: tuple[str, str], *, has_turns: bool) -> bool:
+    before, after = around
+    if len(after) >= len(recorded) or not recorded.endswith(after):
+        return False
+    body = recorded[: len(recorded) - len(after)].rstrip()
+    return body.endswith(prompt) and (has_turns or body[: len(body) - len(prompt)].rstrip() == before)
+
+
+_MOST_PLACES = 100
+"""So many places of a prompt in a recorded text are looked at, from the end."""
+
+
+def _find_around(recorded: str, prompt: str) -> list[tuple[str, str]]:
+    """Return what stands before and after each place of a prompt, without the white space between."""
+    around: list[tuple[str, str]] = []
+    start = recorded.rfind(prompt)
+    while start >= 0 and len(around) < _MOST_PLACES:
+        around.append((recorded[:start].rstrip(), recorded[start + len(prompt) :].lstrip()))
+        start = recorded.rfind(prompt, 0, start + len(prompt) - 1)
+    return around
 
 
 def recorded_question(record: Mapping[str, object]) -> RecordedQuestion | None:
@@ -244,7 +295,8 @@ def recorded_question(record: Mapping[str, object]) -> RecordedQuestion | None:
         return None
     pairs = _argument_pairs(record.get("arguments"))
     return RecordedQuestion(
-        prompts=tuple(context for context, _ in pairs),
+        prompts=tuple(_turns_as_text(context) for context, _ in pairs),
+        is_chat=any(_turns_as_text(context) != context for context, _ in pairs),
         continuations=tuple(text for _, text in pairs if text is not None),
         prompt_hash="" if pairs else str(record.get("prompt_hash") or ""),
         target=_texts(record["target"]) if "target" in record else None,
@@ -252,13 +304,15 @@ def recorded_question(record: Mapping[str, object]) -> RecordedQuestion | None:
     )
 
 
-def check_recorded(question: RecordedQuestion, sample: Sample, weighing: Weighing | None, at: str) -> None:
+def check_recorded(
+    question: RecordedQuestion, sample: Sample, weighing: Weighing | None, at: str, template: ChatTemplate
+) -> None:
     """Refuse an answer that was given to another question than a sample's.
 
     Raises:
         DataError: its prompt or its right answer is another one.
     """
-    if not _is_same_prompt(question, sample, weighing):
+    if not _is_same_prompt(question, sample, weighing, template):
         what, fields = "prompt", "`arguments` and `prompt_hash`"
     elif not _is_same_target(question, sample, weighing):
         what, fields = "right answer", "`target` and `target_hash`"
@@ -292,7 +346,7 @@ def _argument_pairs(arguments: object) -> list[tuple[str, str | None]]:
         context = request[0][0] if isinstance(request[0], list) and request[0] else request[0]
         if isinstance(context, str):
             text = request[1] if len(request) > 1 and isinstance(request[1], str) else None
-            pairs.append((_turns_as_text(context), text))
+            pairs.append((context, text))
     return pairs
 
 
@@ -308,22 +362,23 @@ def _turns_as_text(prompt: str) -> str:
     return "\n".join(text for text in contents if isinstance(text, str)) or prompt
 
 
-def _is_same_prompt(question: RecordedQuestion, sample: Sample, weighing: Weighing | None) -> bool:
+def _is_same_prompt(
+    question: RecordedQuestion, sample: Sample, weighing: Weighing | None, template: ChatTemplate
+) -> bool:
     expected = [sample.input] if weighing is None else [context for context, _ in weighing.pairs]
     if question.prompt_hash:
         return question.prompt_hash == digest_text(expected[0])
     if weighing is not None and question.continuations:
         texts = [text for _, text in weighing.pairs]
-        if any(
-            continuation.strip() != other.strip()
-            for continuation, other in zip(question.continuations, texts, strict=False)
-        ):
+        if _strip_texts(question.continuations) != _strip_texts(texts):
             return False
     elif weighing is not None:
         expected = [sample.input]  # our own results keep the row's question, and a whole text has nothing before it
+    has_turns = sample.row is not None and sample.row.has_turns
     # a chat template puts words around a prompt, and turns of their own leave out what stands before it
     return all(
-        recorded == text or text.strip() in recorded or (question.has_turns and text.endswith(recorded))
+        template.holds(recorded, text, is_chat=question.is_chat, has_turns=has_turns)
+        or (question.has_turns and text.endswith(recorded))
         for recorded, text in zip(question.prompts, expected, strict=False)
     )
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from markbook.datasets.choices import RecordedQuestion, Weighing, check_recorded, recorded_question
+from markbook.datasets.choices import ChatTemplate, RecordedQuestion, Weighing, check_recorded, recorded_question
 from markbook.errors import DataError, suggest_path
 from markbook.files.jsonl import Line, Rejection
 from markbook.files.spool import Spool, SpooledMap
@@ -149,11 +149,12 @@ def read_answers(
         )
     # Matched before the questions are compared, since only then is it known which sample a row answers.
     entries = _match(predictions, samples, answers, several=several, model=model or model_name(path))
+    template = ChatTemplate()
     for sample in samples if has_questions else ():
         for _, index in entries.get(sample.id, ()):
             answer = predictions[index]
             if answer.question is not None:
-                check_recorded(answer.question, sample, (weighings or {}).get(sample.id), answer.source)
+                check_recorded(answer.question, sample, (weighings or {}).get(sample.id), answer.source, template)
     return answers
 
 
@@ -284,6 +285,7 @@ def _match(
         raise DataError("some rows name what they answer and this one does not", at=predictions[nameless[0]].source)
     by_place = {sample.row.place: sample.id for sample in samples if sample.row is not None}
     by_id = dict.fromkeys(by_place.values())
+    has_names = any(name != str(place) for place, name in by_place.items())
     if not named:
         rows = list(dict.fromkeys(prediction.source for prediction in predictions))
         if len(rows) != len(samples):
@@ -301,6 +303,13 @@ def _match(
         # The place goes before the name: in the harness's samples `doc_id` is what names the row.
         elif prediction.doc_id is not None:
             sample = by_place.get(prediction.doc_id)
+            # Of rows with names of their own, one that says two rows says nothing.
+            if has_names and sample != prediction.id and prediction.id in by_id:
+                raise DataError(
+                    f"this answer names row {prediction.id!r} and, as doc_id {prediction.doc_id}, row {sample!r}",
+                    at=prediction.source,
+                    hint="remove the `doc_id`, or correct it",
+                )
         else:
             sample = prediction.id if prediction.id in by_id else None
         if sample is None:

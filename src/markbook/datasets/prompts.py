@@ -6,7 +6,7 @@ import functools
 import itertools
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, UndefinedError
@@ -240,7 +240,7 @@ def as_references(value: object) -> tuple[str, ...]:
     """Return a value as texts: of a list each that is not null, of nothing none."""
     if value is None:
         return ()
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple | Iterator):  # a function of a task's own may yield them
         return tuple(str(item) for item in value if item is not None)
     return (str(value),)
 

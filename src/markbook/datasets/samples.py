@@ -33,7 +33,7 @@ from markbook.datasets.prompts import (
 from markbook.datasets.rows import Numbered, Reading, Row, check_fields, data_file, read_rows, read_task_rows
 from markbook.datasets.user_code import Find, ForeignError, call_user_function, nothing, select_rows
 from markbook.errors import ConfigError, DataError
-from markbook.files.jsonl import Rejection
+from markbook.files.jsonl import Rejection, check_whole, may_be_halved
 from markbook.files.spool import Spool, SpooledMap
 from markbook.types import Sample, TaskRow, Test
 
@@ -134,6 +134,7 @@ def _read_samples(builder: _Builder, reading: Reading, examples: Examples, limit
         shots = examples.of(numbered.row)
         try:
             sample = builder.sample(numbered, shots)
+            content = builder.content(sample)
         except RenderError as error:
             reading.rejections.append(Rejection(numbered.at, str(error)))
             continue
@@ -144,21 +145,7 @@ def _read_samples(builder: _Builder, reading: Reading, examples: Examples, limit
                 raise DataError(f"two rows have the id {sample.id!r}", at=numbered.at, hint=f"the first is {first}")
             ids.add(sample.id)
         samples.append(sample)
-        # what the row asks and what is right, as one text that no other row has
-        weighing = builder.weighings.get(sample.id)
-        # As text, since what is right may be a number, a text or a list.
-        weighed = None if weighing is None else [weighing.pairs, weighing.choices, str(weighing.gold)]
-        tests = [test.program for test in sample.tests]
-        content = [
-            sample.id,
-            sample.system,
-            builder.turns.get(sample.id),
-            sample.input,
-            sample.references,
-            tests,
-            weighed,
-        ]
-        builder.digest.update(json.dumps(content).encode("utf-8", "surrogatepass"))
+        builder.digest.update(content.encode())
         builder.has_references = builder.has_references or bool(sample.references)
         builder.has_tests = builder.has_tests or bool(sample.tests)
     return samples
@@ -286,7 +273,7 @@ class _Builder:
             if own is None:
                 return self._registered_target(function)
             self.has_own_target = True
-            return lambda row: as_references(_call_row_function(function, own, row))
+            return lambda row: tuple(_call_row_function(function, lambda own_row: as_references(own(own_row)), row))
         return lambda row: right_answers(text, row, exact=self.task.format == "lm-eval")
 
     def _registered_target(self, function: Function) -> Callable[[Row], tuple[str, ...]]:
@@ -297,6 +284,31 @@ class _Builder:
         if target.optional:
             return lambda row: as_references(row.get(target.reference))
         return lambda row: field_texts(row, target.reference)
+
+    def content(self, sample: Sample) -> str:
+        """Return what a sample asks and what is right, as one JSON text that no other sample has.
+
+        Raises:
+            RenderError: a text holds half a character, which nothing could write.
+        """
+        weighing = self.weighings.get(sample.id)
+        content = [
+            sample.id,
+            sample.system,
+            self.turns.get(sample.id),
+            sample.input,
+            sample.references,
+            [test.program for test in sample.tests],
+            # As text, since what is right may be a number, a text or a list.
+            None if weighing is None else [weighing.pairs, weighing.choices, str(weighing.gold)],
+        ]
+        text = json.dumps(content)
+        if may_be_halved(text):
+            try:
+                check_whole(content)
+            except UnicodeEncodeError as error:
+                raise RenderError("what it asks or what is right holds half a character") from error
+        return text
 
     @property
     def selects(self) -> bool:
@@ -322,8 +334,9 @@ class _Builder:
 
     def text(self, row: Row) -> str:
         """Return what the model is asked about a row, without examples."""
-        if self.asks is not None and self.prompt.function is not None:
-            return str(_call_row_function(self.prompt.function, self.asks, row))
+        asks = self.asks
+        if asks is not None and self.prompt.function is not None:
+            return str(_call_row_function(self.prompt.function, lambda own_row: str(asks(own_row)), row))
         if self.prompt.fields:
             return render_field(self.prompt, row)
         # In the harness `context` is a field like any other, and null a word there.
@@ -396,7 +409,7 @@ class _Builder:
             system=system,
             context=context if isinstance(context := row.get("context"), str) else "",
             canonical=self.canonical(row) if self.tests else (),
-            row=TaskRow(row, numbered.number),
+            row=TaskRow(row, numbered.number, has_turns=self.as_turns and bool(examples)),
         )
 
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import json
+import os
 import random
 import sys
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -213,17 +216,41 @@ def seed_generators() -> Iterator[None]:
             torch.set_rng_state(torch_state)
 
 
+@contextlib.contextmanager
+def _output_to_stderr() -> Iterator[None]:
+    """Send to stderr what foreign code prints, also by itself or by a program that it starts: our standard output is data."""
+    with contextlib.ExitStack() as restored, contextlib.redirect_stdout(sys.stderr):
+        with contextlib.suppress(OSError, ValueError):  # a process without these descriptors has nothing to protect
+            flush_output = sys.__stdout__.flush if sys.__stdout__ is not None else lambda: None
+            flush_output()
+            output = os.dup(1)
+            restored.callback(os.close, output)
+            os.dup2(2, 1)
+            restored.callback(os.dup2, output, 1)
+            restored.callback(flush_output)
+        yield
+
+
+def _describe_error(error: BaseException) -> str:
+    """Return an exception of foreign code as text that can be written, whatever its own words hold."""
+    message = str(traceback.TracebackException(type(error), error, None))  # also where `str(error)` raises
+    return f"{type(error).__name__}: {message}".encode("utf-8", "backslashreplace").decode()
+
+
 def call_user_function(function: Function, found: Callable[..., Any], *given: Any, **options: Any) -> Any:
     """Return what a function of the user's own gives.
 
+    What is made of it by running more of its code, such as a list of what it yields, has to be made inside the call.
+
     Raises:
-        ForeignError: it raised.
+        ForeignError: it raised, or ended the program.
     """
     try:
-        with contextlib.redirect_stdout(sys.stderr):  # our standard output is data
+        with _output_to_stderr():
             return found(*given, **options)
-    except Exception as error:  # the plugin border: whatever foreign code raises is its author's to read
-        raise ForeignError(f"{function.name} raises {type(error).__name__}: {error}"[:500]) from error
+    # The plugin border: whatever foreign code raises is its author's to read. `sys.exit(0)` would end a run as a success.
+    except (Exception, SystemExit) as error:
+        raise ForeignError(f"{function.name} raises {_describe_error(error)}"[:500]) from error
 
 
 def select_rows(function: Function, user_function: Callable[..., Any], rows: Sequence[Row]) -> list[Row]:
@@ -233,12 +260,43 @@ def select_rows(function: Function, user_function: Callable[..., Any], rows: Seq
         ConfigError: it raised, or gives something else.
     """
     try:
-        chosen = list(call_user_function(function, user_function, Rows(dict(row) for row in rows)))
-    except (ForeignError, TypeError) as error:
+        chosen = call_user_function(function, lambda: list(user_function(Rows(dict(row) for row in rows))))
+    except ForeignError as error:
         raise ConfigError(f"the row function {error}", at=function.at) from error
     if not all(isinstance(row, Mapping) for row in chosen):
         raise ConfigError(f"the row function {function.name} gives no rows", at=function.at)
-    return chosen
+    return [_check_row(function, row) for row in chosen]
+
+
+def _check_row(function: Function, row: Row) -> Row:
+    """Return a row that can be written: results hold it, and are written only after all the work."""
+    if _is_json(row) and all(isinstance(name, str) for name in row):
+        return row
+    row = {name: to_plain(value) for name, value in row.items()}
+    for name, value in row.items():
+        if not isinstance(name, str) or not _is_json(value):
+            raise ConfigError(
+                f"the row function {function.name} gives a field {name!r:.100} that cannot be written as JSON"
+                f" ({type(value).__name__})",
+                at=function.at,
+                hint="names must be texts; values must be texts, numbers, lists or mappings",
+            )
+    return row
+
+
+def to_plain(value: Any) -> Any:
+    """Return numbers and arrays of numpy as Python's own, also in lists."""
+    if isinstance(value, list | tuple):
+        return [to_plain(part) for part in value]
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def _is_json(value: object) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True
 
 
 _NONE = object()
@@ -253,17 +311,22 @@ def filter_replies(
         ForeignError: it raised, or gives something else.
     """
     texts_given = texts if isinstance(texts, str) else list(texts)
-    rows = call_user_function(function, user_function, [texts_given], [dict(row)])
-    # What a function yields is computed only now, and may raise as what it returns may.
-    filtered_text: Any = call_user_function(function, next, iter(rows), _NONE) if isinstance(rows, Iterable) else _NONE
-    if filtered_text is _NONE:
-        raise ForeignError(f"{function.name} gives nothing for a row")
-    if isinstance(filtered_text, str):
-        return filtered_text
-    try:
-        return [str(text) for text in filtered_text]
-    except TypeError:
+
+    def filter_row() -> object:
+        rows = user_function([texts_given], [dict(row)])
+        filtered_text: Any = next(iter(rows), _NONE) if isinstance(rows, Iterable) else _NONE
+        if filtered_text is _NONE or isinstance(filtered_text, str):
+            return filtered_text
+        if isinstance(filtered_text, Iterable):
+            return [str(text) for text in filtered_text]
         return str(filtered_text)  # a number, say, which stands for itself
+
+    filtered: Any = call_user_function(function, filter_row)
+    if filtered is _NONE:
+        raise ForeignError(f"{function.name} gives nothing for a row")
+    if not _is_json(filtered):
+        raise ForeignError(f"{function.name} gives a text that holds half a character")
+    return filtered  # type: ignore[no-any-return]  # a text or texts, as made above
 
 
 def _import(path: Path, name: str, function: Function) -> ModuleType | None:
@@ -281,10 +344,11 @@ def _import(path: Path, name: str, function: Function) -> ModuleType | None:
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module  # records of a class look their module up while it is read
     try:
-        with contextlib.redirect_stdout(sys.stderr):
+        with _output_to_stderr():
             spec.loader.exec_module(module)
-    except Exception as error:  # the plugin border: whatever foreign code raises at import is its author's to read
+    # The plugin border: whatever foreign code raises at import is its author's to read.
+    except (Exception, SystemExit) as error:
         # A module that failed half-way must not be what a later import finds.
         sys.modules.pop(module_name, None)
-        raise ConfigError(f"{path.name} fails: {type(error).__name__}: {error}", at=function.at) from error
+        raise ConfigError(f"{path.name} fails: {_describe_error(error)}", at=function.at) from error
     return module

@@ -18,6 +18,7 @@ from markbook.datasets.choices import Weighing
 from markbook.datasets.filters import unregistered_error
 from markbook.datasets.user_code import Find, ForeignError, call_user_function
 from markbook.errors import ConfigError, suggest
+from markbook.files.jsonl import check_whole
 from markbook.types import Attempt, Direction, Item, Measurement, Missing, MissingKind, Sample
 
 # From what rows gave to one number, where that is not their mean: the aggregations that task files name.
@@ -355,8 +356,8 @@ def _of_function(name: Function, use: Use, function: Callable[..., Any], find: F
 
     def once(reference: str, result: str | list[str]) -> Any:
         if takes_both:
-            return function(references=[reference], predictions=[result], **use.options)
-        return function([reference, result])
+            return _read_result(function(references=[reference], predictions=[result], **use.options))
+        return _read_result(function([reference, result]))
 
     def give(row: RowAnswer) -> Mapping[str, object]:
         references = row.sample.references or ("",)
@@ -368,6 +369,11 @@ def _of_function(name: Function, use: Use, function: Callable[..., Any], find: F
         return {key: float(any(values))}  # one right answer of several is enough, as in the harness
 
     return Scorer({key: make_scorer(key, use, find, signature)}, give, signature, renames=True, name=name.name)
+
+
+def _read_result(result: object) -> object:
+    """Return what a function of a task's own gave, numbers by name as a plain mapping: reading it runs more of its code."""
+    return {str(name): value for name, value in result.items()} if isinstance(result, Mapping) else result
 
 
 def make_scorer(key: str, use: Use, find: Find, signature: str, limits: tuple[float, float] = UNBOUNDED) -> Scored:
@@ -431,7 +437,11 @@ def _collect_values(scorer: Scorer, row: RowAnswer) -> Mapping[str, object] | Mi
         return values
     if not isinstance(values, Mapping):
         return Missing(MissingKind.FAILED, f"the function gives {type(values).__name__}, not numbers by name")
-    return {str(key): value for key, value in values.items()}
+    try:
+        check_whole(list(values))
+    except UnicodeEncodeError:
+        return Missing(MissingKind.FAILED, "the function gives a name that holds half a character")
+    return values
 
 
 def _measure_row(scored: Scored, values: Mapping[str, object] | Missing, row: RowAnswer) -> Measurement:
@@ -466,8 +476,8 @@ def _number(raw: object) -> float | None:
         return None
     try:
         value = float(raw)  # type: ignore[arg-type]  # whatever can be a number may be one
-    except (TypeError, ValueError, OverflowError):
-        return None
+    except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError):
+        return None  # a number of a class of the task's own, or a tensor, fails in its own way
     return value if math.isfinite(value) else None
 
 
@@ -547,7 +557,7 @@ def _by_function(task: Task, function: Function, find: Find) -> Scorer:
             is_rolling = task.output == "loglikelihood_rolling"
             results = list(likelihoods) if is_rolling else list(zip(likelihoods, greedy, strict=True))
         doc = {} if row.sample.row is None else dict(row.sample.row.record)
-        values: Mapping[str, object] = call_user_function(function, own, doc, results)
+        values: Mapping[str, object] = call_user_function(function, lambda: _read_result(own(doc, results)))
         return values
 
     return Scorer(scored_by_name, give, f"foreign:{function.name}|v1")
@@ -583,7 +593,8 @@ def right_places(weighing: Weighing) -> list[int]:
         for choice in several
         if isinstance(choice, int) or choice in choices
     ]
-    return [index for index in places if isinstance(index, int) and index < len(choices)]
+    # Files without answers have -1, which would be the last choice.
+    return [index for index in places if isinstance(index, int) and 0 <= index < len(choices)]
 
 
 def _accuracy(size: Callable[[str], float]) -> Score:
