@@ -52,7 +52,7 @@ class TaskTerminal(RunTerminal):
         if self._baseline is not None:
             # The first metric is the run's main one; the baseline is read by it, whatever its own main one is.
             self.metric = self.marks[0].names[0] if self.marks else None
-            signatures = planned_signatures(plan.plan.tasks, self.metric) if self.metric else {}
+            signatures = planned_signatures(plan.plan.tasks, self.metric, plan.options) if self.metric else {}
             tables = [task.answers.attempts for task in plan.plan.tasks if task.answers is not None]
             attempts = (attempt for table in tables for several in table.values() for attempt in several)
             models = [self._model] if self._model else list(dict.fromkeys(attempt.model for attempt in attempts))

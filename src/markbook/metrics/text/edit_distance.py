@@ -10,7 +10,7 @@ from functools import partial
 from markbook.errors import ConfigError
 from markbook.metrics import PairMetric, Score, drop_missing_references, measure_each
 from markbook.text.child import Helper
-from markbook.types import Item, Measurement, Missing, MissingKind
+from markbook.types import Item, Measurement, Missing, MissingKind, digest_text
 
 # Comparing two sequences: how much work is too much, and which words are in a longest common subsequence.
 
@@ -143,7 +143,10 @@ def exact_match(
     dropped = (string.punctuation if ignore_punctuation else "") + (string.digits if ignore_numbers else "")
     if dropped or regexes_to_ignore:
         left_out = [name for name, on in (("punct", ignore_punctuation), ("numbers", ignore_numbers)) if on]
-        signature = f"{signature.removesuffix('|v1')}|without:{','.join([*left_out, *map(repr, regexes_to_ignore)])}|v1"
+        without = ",".join([*left_out, *map(repr, regexes_to_ignore)])
+        # A bar separates the parts of a signature, so patterns that hold one are told by their digest.
+        without = f"sha256-{digest_text(without)[:16]}" if "|" in without else without
+        signature = f"{signature.removesuffix('|v1')}|without:{without}|v1"
     if regexes_to_ignore:
         # Compiled where it can be given up, too: a short pattern can take long to compile.
         with Helper() as helper:

@@ -398,5 +398,6 @@ def exam_sheet(tallies: Sequence[Tally]) -> Sheet:
 def exam_signatures(config: Mapping[str, object]) -> Mapping[str, str]:
     """Return what an exam's scores are measured by, of what run.json says of it."""
     parts = [f"errors:{config.get('error_policy', 'zero')}", f"extract:{config.get('extract', 'auto')}"]
+    parts += [f"{name}:{config[name]}" for name in ("timeout", "adaptive", "memory_mb") if name in config]
     parts += ["fresh tests"] if config.get("fresh_tests") else []
     return {"": "|".join((EXAM_SCORE, *parts))}

@@ -66,7 +66,7 @@ def plan_stop(samples: Sequence[Sample], models: Sequence[str], options: ExamOpt
     # As the journal will give them back, so that a problem's content is known by the same digest.
     stripped = [read_sample(sample_record(sample)) for sample in samples]
     sheet = exam_sheet([Tally(model, stripped) for model in models])
-    own = replace(sheet, signatures=exam_signatures(options.identity()))
+    own = replace(sheet, signatures=exam_signatures({**options.identity(), "adaptive": options.adapts}))
     stopping = Stopping(parse_rule(options.stop_when), own, baseline_sheet, seed=options.seed)
     return ExamStop(stopping, stop_identity(stopping, baseline_sheet))
 

@@ -47,7 +47,9 @@ def task_sheet(view: TasksView, metric: str | None, *, name: str) -> Sheet:
     records = (record["metrics"].get(chosen) for record in tasks.values())
     summaries = [Summary.from_record(record) for record in records if record is not None]
     signatures = {
-        task: record["metrics"][chosen]["signature"] for task, record in tasks.items() if chosen in record["metrics"]
+        task: sign_task(chosen, record["metrics"][chosen]["signature"], task, view.manifest.get("config", {}))
+        for task, record in tasks.items()
+        if chosen in record["metrics"]
     }
     own, _, pipeline = chosen.partition(",")
     marks_by_model: dict[str, dict[str, list[_Mark]]] = {}
@@ -81,6 +83,34 @@ def task_sheet(view: TasksView, metric: str | None, *, name: str) -> Sheet:
         notes=(STOPPED_NOTE,) if "stopped" in view.summary else (), task="" if several else next(iter(tasks)),
         signatures=signatures, is_of_rows=means.is_no_mean(), aliases=partial(_aliases, view, several=several),
     )  # fmt: skip
+
+
+_TARGETS = ("reference", "doc_to_target", "doc_to_choice")
+"""Keys of task files that say what is right."""
+_FILTERS = ("filter_list",)
+"""Keys that say what of an answer is marked."""
+
+
+def sign_task(metric: str, signature: str, task: str, config: Mapping[str, Any]) -> str:
+    """Return a metric's signature with what else changes its numbers: the right answers, and what of an answer is marked.
+
+    Args:
+        metric: its name in results.
+        signature: its own; pass@k has none.
+        task: the task's name.
+        config: as run.json has it.
+    """
+    keys = config.get("tasks", {}).get(task, {})
+    parts = [signature]
+    if metric.startswith("pass@"):
+        parts = [metric, *([f"timeout:{config['timeout']}"] if "timeout" in config else [])]
+    if keys.get("extract", "text") != "text":
+        parts.append(f"extract:{keys['extract']}")
+    for label, names in (("target", _TARGETS), ("filters", _FILTERS)):
+        if values := {name: keys[name] for name in names if keys.get(name) is not None}:
+            parts.append(f"{label}:{digest(values)[:12]}")
+    # A number without a signature differs from none.
+    return "|".join(parts) if parts[0] else ""
 
 
 class _Whole:

@@ -26,6 +26,7 @@ from markbook.model import GenerationSettings, PromptRequest
 from markbook.model.cassette import Cassette
 from markbook.runs.asking import sampling_with
 from markbook.runs.kind import Watcher
+from markbook.runs.tasks.finished import sign_task
 from markbook.runs.tasks.metrics import Bound, RowPassAtK, bind, result_keys
 from markbook.runs.tasks.scorers import Scorer, function_scorers, row_scorer
 from markbook.runs.tasks.task_options import TaskOptions
@@ -279,15 +280,17 @@ def plan_tasks(options: TaskOptions) -> Plan:
     return Plan(tuple(plans), tuple(chosen), inputs, tuple(_warnings(plans, options)), tuple(rejections))
 
 
-def planned_signatures(plans: Sequence[TaskPlan], key: str) -> dict[str, str]:
+def planned_signatures(plans: Sequence[TaskPlan], key: str, options: TaskOptions) -> dict[str, str]:
     """Return what a metric will be measured by in each task that has it, as far as that is known before the work."""
     by_task: dict[str, str] = {}
+    config = {"timeout": options.timeout, "tasks": {plan.task.name: plan.task.resolved for plan in plans}}
     for plan in plans:
         signatures = {bound.key: bound.metric.signature for bound in plan.metrics}
         signatures |= {name: scorer.get_scored(name).signature for scorer in plan.scorers for name in scorer.keys}
+        signatures |= dict.fromkeys(plan.passes.keys if plan.passes else (), "")
         named = {plan.key(name, of.pipeline): mark for of in plan.pipelines for name, mark in signatures.items()}
         if key in named:
-            by_task[plan.task.name] = named[key]
+            by_task[plan.task.name] = sign_task(key, named[key], plan.task.name, config)
     return by_task
 
 

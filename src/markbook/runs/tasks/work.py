@@ -119,7 +119,7 @@ def plan_stop(plan: Plan, options: TaskOptions) -> TaskStop | None:
         digests[name] = digest([task_plan.task.name, sample.row.record] if several else sample.row.record)
         by_place = by_place and sample.id == str(sample.row.place)
     marks = {model: dict.fromkeys(digests, _TO_COME)}
-    signatures = planned_signatures(plan.tasks, metric)
+    signatures = planned_signatures(plan.tasks, metric, options)
     own = Sheet(metric, marks, limits, direction, digests=digests, by_place=by_place, signatures=signatures)
     stopping = Stopping(parse_rule(options.stop_when), own, baseline_sheet, seed=options.seed)
     return TaskStop(stopping, model, metric, stop_identity(stopping, baseline_sheet))
