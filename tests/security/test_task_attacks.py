@@ -1,0 +1,277 @@
+"""Attacks by a task's own code, by recorded answers, on comparisons, by requests for rewards and by judges' replies.
+
+Each was run once as a user would run it. None forges a number, ends a run with a traceback or as a success without a result,
+or lets numbers that were measured differently be compared without a word.
+"""
+
+import json
+from hashlib import sha256
+
+import pytest
+from support.exam_kit import answer, hold, problem
+from support.review_kit import markbook as command, only_run
+from support.wild_kit import said, task, write
+
+GENERATED = (
+    "task: demo\ndataset_path: json\ndataset_kwargs: {data_files: {test: rows.jsonl}}\ntest_split: test\n"
+    "doc_to_text: '{{q}}'\ndoc_to_target: '{{a}}'\noutput_type: generate_until\n"
+)
+OWN = 'name: demo\ndata: {path: rows.jsonl, id: id}\nprompt: "{{ q }}"\nreference: "{{ a }}"\n'
+MATCH = "metric_list: [{metric: exact_match}]\n"
+BY_FUNCTION = GENERATED + "metric_list: [{metric: !function utils.f}]\n"
+RESULTS = GENERATED + "process_results: !function utils.f\n" + MATCH
+ROWS = GENERATED + "process_docs: !function utils.f\n" + MATCH
+FILTER = GENERATED + "filter_list: [{name: f, filter: [{function: !function utils.f}]}]\n" + MATCH
+ASKED = GENERATED.replace("'{{q}}'", "!function utils.f") + MATCH
+TARGET = GENERATED.replace("'{{a}}'", "!function utils.f") + MATCH
+A_ROWS = [{"q": "q0", "a": "a0"}, {"q": "q1", "a": "a1"}]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run_task(*more):
+    code, shown, messages = command("run", "lm.yaml", "--predictions", "said.jsonl", "--json", *more)
+    return code, json.loads(shown)["tasks"]["demo"]["metrics"] if shown else {}, messages
+
+
+def run_code(folder, lines, utils):
+    task(folder, lines, A_ROWS)
+    (folder / "utils.py").write_text(utils)
+    said(folder, ["a0", "a1"])
+    return run_task("--allow-code")
+
+
+REFUSED = {
+    "rows that are yielded and then raise": (ROWS, "def f(docs):\n    yield docs[0]\n    raise KeyError('x')\n", "raises KeyError"),
+    "rows that end the program": (ROWS, "def f(docs):\n    raise SystemExit(0)\n", "raises SystemExit"),
+    "an import that ends the program": (ROWS, "import sys\nsys.exit(0)\n", "fails: SystemExit"),
+    "an import that fails with words that cannot be written": (ROWS, "raise ValueError('\\udc00')\n", "ValueError: \\udc00"),
+    "a row that cannot be written": (ROWS, "def f(docs):\n    return [{**d, 'x': object()} for d in docs]\n", "'x' that cannot be written as JSON (object)"),
+    "a row with a number that JSON has not": (ROWS, "def f(docs):\n    return [{**d, 'x': [float('nan')]} for d in docs]\n", "'x' that cannot be written"),
+    "a row within itself": (ROWS, "def f(docs):\n    docs[0]['x'] = docs[0]\n    return docs\n", "'x' that cannot be written"),
+    "a row with half a character": (ROWS, "def f(docs):\n    return [{**d, 'x': '\\udc00'} for d in docs]\n", "'x' that cannot be written"),
+    "a row whose names are numbers": (ROWS, "def f(docs):\n    return [{**d, 3: 4} for d in docs]\n", "a field 3 that cannot be written"),
+    "a prompt with half a character": (ASKED, "def f(doc):\n    return '\\udc00'\n", "holds half a character"),
+    "a prompt whose text cannot be had": (ASKED, "class S:\n    def __str__(self): raise RuntimeError('s')\ndef f(doc):\n    return S()\n", "raises RuntimeError: s"),
+    "targets that are yielded and then raise": (TARGET, "def f(doc):\n    yield 'a0'\n    raise KeyError(1)\n", "raises KeyError"),
+    "examples that end the program": (
+        GENERATED + "num_fewshot: 1\nfewshot_config: {samples: !function utils.f}\n" + MATCH,
+        "def f():\n    raise SystemExit(0)\n", "raises SystemExit",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_code_of_a_task_that_fails_before_the_work_is_named_with_its_file(folder, name):
+    lines, utils, words = REFUSED[name]
+
+    code, metrics, messages = run_code(folder, lines, utils)
+
+    assert (code, metrics) == (2, {})
+    assert words in messages
+    assert messages.startswith("markbook: ")
+
+
+MISSING = {
+    "a metric that ends the program": (BY_FUNCTION, "import sys\ndef f(references, predictions):\n    sys.exit(0)\n"),
+    "a metric that fails with words that cannot be written": (BY_FUNCTION, "def f(references, predictions):\n    raise ValueError('\\x1b[2J\\udc00')\n"),
+    "a metric that never comes back": (BY_FUNCTION, "def f(references, predictions):\n    return f(references, predictions)\n"),
+    "results whose reading fails": (RESULTS, "class Bad(dict):\n    def items(self): raise RuntimeError('bad')\ndef f(doc, results):\n    return Bad(exact_match=1.0)\n"),
+    "results under half a character": (RESULTS, "def f(doc, results):\n    return {'exact_match': 1.0, '\\udc00': 1.0}\n"),
+    "results that are a list": (RESULTS, "def f(doc, results):\n    return [1.0]\n"),
+    "a filter that yields and then raises": (FILTER, "def f(resps, docs):\n    def g():\n        yield 'a0'\n        raise KeyError(1)\n    return [g()]\n"),
+    "a filter that gives half a character": (FILTER, "def f(resps, docs):\n    return [['\\udc00']]\n"),
+    "a filter that ends the program": (FILTER, "def f(resps, docs):\n    raise SystemExit(0)\n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MISSING)
+def test_code_of_a_task_that_fails_at_a_row_leaves_it_without_a_number(folder, name):
+    code, metrics, messages = run_code(folder, *MISSING[name])
+
+    (number,) = metrics.values()
+    assert (code, number["value"], number["n_missing"]) == (3, None, {"failed": 2}), messages
+
+
+@pytest.mark.parametrize("given", ["float('nan')", "float('inf')", "10 ** 400", "'1'", "[1.0]", "Odd(1)"])
+def test_what_is_no_number_is_none_of_a_functions_numbers(folder, given):
+    odd = "class Odd(float):\n    def __float__(self): raise RuntimeError('odd')\n"
+
+    code, metrics, _ = run_code(folder, BY_FUNCTION, f"{odd}def f(references, predictions):\n    return {given}\n")
+
+    assert (code, metrics["f"]["value"], metrics["f"]["n_missing"]) == (0, None, {"undefined": 2})
+
+
+PRINTS = {
+    "while rows are yielded": "print('LOUD')\n        yield doc",
+    "past our stream": "import sys\n        print('LOUD', file=sys.__stdout__)\n        yield doc",
+    "past Python": "import os\n        os.write(1, b'LOUD')\n        yield doc",
+    "by another program": "import os\n        os.system('echo LOUD')\n        yield doc",
+}
+
+
+@pytest.mark.parametrize("name", PRINTS)
+def test_whatever_a_task_prints_is_beside_the_json_output(folder, name, capfd):
+    code, metrics, messages = run_code(folder, ROWS, f"def f(docs):\n    for doc in docs:\n        {PRINTS[name]}\n")
+
+    captured = capfd.readouterr()
+    assert (code, metrics["exact_match"]["value"]) == (0, 1.0)  # standard output was JSON
+    assert "LOUD" not in captured.out
+    assert "LOUD" in messages + captured.err
+
+
+def recorded(doc_id, prompt, target, reply, **more):
+    return {"doc_id": doc_id, "target": target, "arguments": {"gen_args_0": {"arg_0": prompt, "arg_1": {}}}, "resps": [[reply]], **more}  # fmt: skip
+
+
+SUMS = [{"q": "Add 2+3", "a": "5"}, {"q": "Add 2+34", "a": "36"}]
+CHAT = "<|user|>\n{}<|end|>\n<|assistant|>\n"
+
+
+def hashed(key, change):
+    return [{"doc_id": n, "resps": [["5"]], key: change(sha256(row["qa"[key[0] == "t"]].encode()).hexdigest())} for n, row in enumerate(SUMS)]  # fmt: skip
+
+
+OTHER_QUESTIONS = {
+    "a longer question that begins alike": [recorded(0, "Add 2+34", "5", "5"), recorded(1, "Add 2+34", "36", "36")],
+    "a longer one in a template": [recorded(0, CHAT.format("Add 2+34"), "5", "5"), recorded(1, CHAT.format("Add 2+34"), "36", "36")],
+    "examples before it": [recorded(n, f"Add 1+1\n2\n\n{row['q']}", row["a"], "5") for n, row in enumerate(SUMS)],
+    "other examples before each in a template": [recorded(n, CHAT.format(f"Add {n}+0\n{n}\n\n{row['q']}"), row["a"], "5") for n, row in enumerate(SUMS)],
+    "one in a template and one without": [recorded(0, CHAT.format("Add 2+3"), "5", "5"), recorded(1, "Add 2+34", "36", "36")],
+    "a target that is null": [recorded(0, "Add 2+3", None, "5")],
+    "a digest in capitals": hashed("prompt_hash", str.upper),
+    "half a digest": hashed("prompt_hash", lambda digest: digest[:32]),
+    "a digest that is a number": hashed("target_hash", lambda _digest: 5),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OTHER_QUESTIONS)
+def test_an_answer_to_another_question_is_not_marked(folder, name):
+    task(folder, GENERATED + MATCH, SUMS)
+    write(folder / "said.jsonl", OTHER_QUESTIONS[name])
+
+    code, metrics, messages = run_task()
+
+    assert (code, metrics) == (2, {}), messages
+    assert "this answer was given to another" in messages
+
+
+@pytest.mark.parametrize("choices", [["yes"], ["yes", "no", "maybe"]])
+def test_weighed_choices_of_another_number_are_refused(folder, choices):
+    lines = GENERATED.replace("generate_until", "multiple_choice").replace("'{{a}}'", "a")
+    task(folder, lines + "doc_to_choice: c\nmetric_list: [{metric: acc}]\n", [{"q": "q0", "c": ["yes", "no"], "a": 0}])
+    arguments = {f"gen_args_{k}": {"arg_0": "q0", "arg_1": f" {text}"} for k, text in enumerate(choices)}
+    write(folder / "said.jsonl", [{"doc_id": 0, "target": "0", "arguments": arguments, "resps": [[["-1", "True"]], [["-2", "False"]]]}])  # fmt: skip
+
+    code, _, messages = run_task()
+
+    assert (code, "another prompt" in messages) == (2, True), messages
+
+
+def test_a_row_without_a_right_choice_is_not_right_by_its_last(folder):
+    lines = GENERATED.replace("generate_until", "multiple_choice").replace("'{{a}}'", "a")
+    task(folder, lines + "doc_to_choice: c\nmetric_list: [{metric: exact_match}]\n", [{"q": "q0", "c": ["yes", "no"], "a": -1}])  # fmt: skip
+    write(folder / "said.jsonl", [{"doc_id": 0, "likelihoods": [[-2.0, False], [-1.0, True]]}])
+
+    assert run_task()[1]["exact_match"]["value"] == 0.0
+
+
+NAMED = [{"id": "k\u00e9", "q": "x", "a": "a0"}, {"id": "ke\u0301", "q": "x", "a": "a1"}]
+IDS = {
+    "two names of a row": ([{"id": "k\u00e9", "doc_id": 1, "prediction": "a1"}], 2, "names row"),
+    "spelt as another": ([{"id": "k\u00e9", "prediction": "a1"}, {"id": "ke\u0301", "prediction": "a0"}], 0, 0.0),
+    "a line break behind": ([{"id": "k\u00e9\n", "prediction": "a0"}], 2, "name other rows"),
+    "a twin": ([{"id": "k\u00e9", "prediction": "a0"}, {"id": "k\u00e9", "prediction": "a1"}], 2, "a second answer"),
+    "a place below 0": ([{"doc_id": -1, "prediction": "a1"}], 2, "name other rows"),
+    "a place that is no whole number": ([{"doc_id": 1.0, "prediction": "a1"}], 2, "doc_id is not a whole number"),
+}
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_an_answer_counts_for_the_row_that_it_names_alone(folder, name):
+    answers, exit_code, outcome = IDS[name]
+    task(folder, OWN + "metrics: [exact_match]\n", NAMED)
+    write(folder / "said.jsonl", answers)
+
+    code, metrics, messages = run_task()
+
+    assert code == exit_code
+    assert outcome in messages if isinstance(outcome, str) else metrics["exact_match"]["value"] == outcome
+
+
+PATTERN = "metrics: [{{name: exact_match, options: {{regexes_to_ignore: ['{}']}}}}]\n"
+STEPS = "filter_list: [{{name: f, filter: [{{function: regex, regex_pattern: '({})'}}, {{function: take_first}}]}}]\n"
+TESTED = OWN + "tests: t\nmetrics: [pass_at_k]\n"
+MEASURES = {
+    "a pattern that speaks of a seed": (OWN + PATTERN.format("z|seed:a"), OWN + PATTERN.format("z|seed:.*"), "without:"),
+    "other right answers": (OWN + "metrics: [exact_match]\n", OWN.replace("{{ a }}", "{{ b }}") + "metrics: [exact_match]\n", "target:"),
+    "another extraction": (OWN + "metrics: [exact_match]\n", OWN + "extract: code\nmetrics: [exact_match]\n", "extract:code"),
+    "another filter": (GENERATED + STEPS.format("a.") + MATCH, GENERATED + STEPS.format(".*") + MATCH, "filters:"),
+    "another time limit": (TESTED, (TESTED, "--timeout", "7"), "timeout:7.0"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("gate", [False, True], ids=["compare", "gate"])
+@pytest.mark.parametrize("name", MEASURES)
+def test_numbers_of_another_measurement_are_not_compared(folder, name, gate):
+    rows = [{"id": str(n), "q": f"q{n}", "a": f"a{n}", "b": "b", "t": ["assert f(1) == 1"]} for n in range(3)]
+    write(folder / "rows.jsonl", rows)
+    said(folder, [f"a{n}" for n in range(3)])
+
+    def run(lines, output, *more):
+        lines, *options = (lines,) if isinstance(lines, str) else lines
+        (folder / "lm.yaml").write_text(lines)
+        return run_task("--output", output, *options, *more)
+
+    first, second, part = MEASURES[name]
+    run(first, "old")
+    old = only_run(folder / "old")
+    if gate:
+        code, _, messages = run(second, "new", "--fail-if-worse", str(old))
+        assert not (folder / "new").exists()
+    else:
+        run(second, "new")
+        code, _, messages = command("compare", old, only_run(folder / "new"))
+
+    assert (code, "measured differently" in messages, part in messages) == (2, True, True), messages
+
+
+@pytest.mark.parametrize("option", [{"timeout": 7}, {"memory_mb": 300}, {"adaptive": False}], ids=str)
+def test_exams_of_other_limits_are_not_compared(tmp_path, option):
+    for name, more in (("old", {}), ("new", option)):
+        (tmp_path / name).mkdir()
+        hold(tmp_path / name, [problem("t/1")], [answer("t/1", "def f(x):\n    return x\n")], **more)
+    runs = [next((tmp_path / name).glob("**/run.json")).parent for name in ("old", "new")]
+
+    code, _, messages = command("compare", *runs)
+
+    assert (code, "measured differently" in messages, next(iter(option)) in messages) == (2, True, True), messages
+
+
+def test_a_signature_that_was_changed_in_a_run_is_damage(folder):
+    task(folder, OWN + "metrics: [bleu]\n", [{"id": "0", "q": "q", "a": "a"}])
+    said(folder, ["a"])
+    run_task("--output", "old")
+    run = only_run(folder / "old")
+    (run / "summary.json").write_text((run / "summary.json").read_text().replace("smooth:exp", "smooth:none"))
+
+    code, _, messages = command("compare", run, run)
+
+    assert (code, "is damaged" in messages) == (74, True)
+
+
+@pytest.mark.parametrize("gate", [("--fail-under", "exact_match=0"), ("--fail-if-worse", "old")])
+def test_no_gate_passes_a_run_in_which_nothing_was_answered(folder, gate):
+    task(folder, OWN + "metrics: [exact_match]\n", [{"id": "0", "q": "q", "a": "a"}])
+    said(folder, ["a"])
+    run_task("--output", "old")
+    said(folder, [None])
+
+    code, _, messages = run_task("--output", "new", gate[0], gate[1].replace("old", str(only_run(folder / "old"))))
+
+    assert code != 0
+    assert "no value" in messages
