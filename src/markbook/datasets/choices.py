@@ -247,24 +247,16 @@ class ChatTemplate:
         if not prompt:
             return True
         around = _find_around(recorded, prompt) if self._around is None else self._around
-        fitting = [
-            (before, after)
-            for before, after in around
-            # A template closes the turn. Where nothing follows, what stands before are worked examples.
-            if (after or not before or is_chat)
-            and _stands_between(recorded, prompt, (before, after), has_turns=has_turns)
-        ]
+        fitting = []
+        for before, after in around:
+            body = recorded.removesuffix(after).rstrip()
+            stands_between = recorded.endswith(after) and body.endswith(prompt)
+            if stands_between and (has_turns or body.removesuffix(prompt).rstrip() == before):
+                # A template closes the turn. Where nothing follows, what stands before are worked examples.
+                fitting += [(before, after)] if after or not before or is_chat else []
         if fitting:
             self._around = fitting
         return bool(fitting)
-
-
-def _stands_between(recorded: str, prompt: str, around: tuple[str, str], *, has_turns: bool) -> bool:
-    before, after = around
-    if len(after) >= len(recorded) or not recorded.endswith(after):
-        return False
-    body = recorded[: len(recorded) - len(after)].rstrip()
-    return body.endswith(prompt) and (has_turns or body[: len(body) - len(prompt)].rstrip() == before)
 
 
 _MOST_PLACES = 100

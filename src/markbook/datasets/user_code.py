@@ -265,23 +265,20 @@ def select_rows(function: Function, user_function: Callable[..., Any], rows: Seq
         raise ConfigError(f"the row function {error}", at=function.at) from error
     if not all(isinstance(row, Mapping) for row in chosen):
         raise ConfigError(f"the row function {function.name} gives no rows", at=function.at)
-    return [_check_row(function, row) for row in chosen]
-
-
-def _check_row(function: Function, row: Row) -> Row:
-    """Return a row that can be written: results hold it, and are written only after all the work."""
-    if _is_json(row) and all(isinstance(name, str) for name in row):
-        return row
-    row = {name: to_plain(value) for name, value in row.items()}
-    for name, value in row.items():
-        if not isinstance(name, str) or not _is_json(value):
-            raise ConfigError(
-                f"the row function {function.name} gives a field {name!r:.100} that cannot be written as JSON"
-                f" ({type(value).__name__})",
-                at=function.at,
-                hint="names must be texts; values must be texts, numbers, lists or mappings",
-            )
-    return row
+    rows_chosen: list[Row] = []
+    for row in chosen:
+        # Results hold the row, and are written after all the work: what cannot be written is refused before it.
+        is_plain = _is_json(row) and all(isinstance(name, str) for name in row)
+        rows_chosen.append(row if is_plain else {name: to_plain(value) for name, value in row.items()})
+        for name, value in () if is_plain else rows_chosen[-1].items():
+            if not isinstance(name, str) or not _is_json(value):
+                raise ConfigError(
+                    f"the row function {function.name} gives a field {name!r:.100} that cannot be written as JSON"
+                    f" ({type(value).__name__})",
+                    at=function.at,
+                    hint="names must be texts; values must be texts, numbers, lists or mappings",
+                )
+    return rows_chosen
 
 
 def to_plain(value: Any) -> Any:
