@@ -66,7 +66,7 @@ def test_the_table_shows_the_same(capsys, file):
     code, out, err = run(capsys, "score", "exact_match,edit_distance", file)
 
     assert code == 0
-    assert "exact_match    0.500" in out
+    assert "exact_match     50.0  [9.5, 90.5] " in out
     assert "1 absent" in out
     assert "(lower is better)" in out
     assert err == ""

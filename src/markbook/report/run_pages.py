@@ -460,7 +460,7 @@ def _names(value: object) -> list[str]:
 def _score(record: Any) -> Score | None:
     if not isinstance(record, Mapping) or (value := _to_drawn(record.get("value"))) is None:
         return None
-    scale = Scale((0.0, 1.0) if record.get("range") == [0.0, 1.0] else (0.0, 0.0))
+    scale = Scale(record.get("range"))
     low, high = (_to_drawn(record.get(end)) for end in ("low", "high"))
     if low is None or high is None:  # one end alone makes no interval
         low = high = value

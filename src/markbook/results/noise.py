@@ -101,7 +101,7 @@ def noise_of_model(model: str, sheet: Sheet, *, seed: int = 0) -> ModelNoise:
     )
 
 
-_PERCENT, _PLAIN = Scale((0.0, 1.0)), Scale((0.0, 0.0))
+_PERCENT, _PLAIN = Scale((0.0, 1.0)), Scale()
 
 
 def tables(noises: Sequence[ModelNoise], metric: str) -> list[Table]:
@@ -143,7 +143,7 @@ def tables(noises: Sequence[ModelNoise], metric: str) -> list[Table]:
 
 def _share(value: float | None, interval: Interval | None) -> str:
     """Return a share in percent, with its interval if it has one."""
-    return " ".join([format_percent(value), *([_PERCENT.spread(interval.low, interval.high)] if interval else [])])
+    return " ".join([format_percent(value), *([_PERCENT.interval(interval)] if interval else [])])
 
 
 def _number(value: float | None, interval: Interval | None) -> str:
