@@ -29,7 +29,7 @@ from markbook.plugins import factory, need
 from markbook.results.kind import Results, get_seed
 from markbook.results.leaderboard import Standing, in_groups, standings, summaries
 from markbook.results.pairs import Pair, compare_pairs, count_open, holm_level
-from markbook.results.sheet import Headline, Sheet
+from markbook.results.sheet import SOLVES, Headline, Sheet
 from markbook.results.summary import estimate_mean, methods_note, sentences, summarise_warnings
 from markbook.stats.power import items_to_show
 from markbook.stats.records import Estimate, Ranking
@@ -73,7 +73,7 @@ def tables(comparison: Comparison, *, all_pairs: bool = False, narrow: bool = Fa
                 more = f" and {len(ids) - _IDS_SHOWN} more" if len(ids) > _IDS_SHOWN else ""
                 solved.append((name, str(len(ids)), ", ".join(ids[:_IDS_SHOWN]) + more))
         heads = ("Model", "Samples", "Which")
-        tables.append(Table(SOLVED, heads, tuple(solved), frozenset({1})))
+        tables.append(Table(SOLVED, heads, tuple(solved), frozenset({1}), SOLVES))
     if comparison.by_topic:
         scale = Scale(comparison.range)
         topics = []
