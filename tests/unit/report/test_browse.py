@@ -404,7 +404,13 @@ def test_a_run_has_a_name_tags_notes_and_scores_in_the_list(tmp_path):
 
     assert first.manifest["tags"] == ["night", "v1"]
     assert [(one["model"], one["value"], one["n"]) for one in again.manifest["scores"]] == [("gpt", 0.75, 4)]
-    for words in ("before &lt;b&gt;", "the old prompt", ">night</a>", "gpt <strong>75.0</strong>", "trend of 2 runs"):
+    for words in (
+        "before &lt;b&gt;",
+        "the old prompt",
+        ">night</a>",
+        'gpt <strong>75.0</strong> <span class="note">exam_score [30.1, 95.4]</span>',
+        "trend of 2 runs",
+    ):
         assert words in page
     assert found.count('href="/run/') == 1
     number = page.split('href="/trend/')[1].split('"')[0]
