@@ -55,7 +55,7 @@ Examples:
     default="",
     help="Columns or keys of the file. KEY: candidate, reference, references, question, context.",
 )
-@click.option("-o", "--option", "options", multiple=True, metavar="NAME=VALUE", help="An option of the metric; repeat.")
+@click.option("--option", "options", multiple=True, metavar="NAME=VALUE", help="An option of the metric; repeat.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 @click.option("--rows", is_flag=True, help="Print one JSON object per row instead of the summary.")
 @click.option("--strict", is_flag=True, help="Stop with exit 65 at the first row that cannot be read.")
