@@ -299,7 +299,9 @@ def test_an_option_of_another_kind_is_refused(capsys, file, metric, option, want
 
 @pytest.mark.parametrize(("method", "value"), [("add-k", -3), ("floor", 50), ("floor", -0.1)])
 def test_a_smoothing_that_could_leave_the_range_is_refused(capsys, file, method, value):
-    code, _, err = run(capsys, "score", "bleu", file, "--option", f"smooth_method={method}", "--option", f"smooth_value={value}")
+    code, _, err = run(
+        capsys, "score", "bleu", file, "--option", f"smooth_method={method}", "--option", f"smooth_value={value}"
+    )
 
     assert code == 2
     assert f"smooth_value of {method} must be a number from 0" in err

@@ -62,6 +62,14 @@ def test_o_is_the_output_wherever_it_is_an_option():
     assert meant == {"output"}
 
 
+def test_an_option_of_judges_has_one_name_in_every_command():
+    names = {flag for field in dataclasses.fields(JudgeOptions) for flag in declaration(field).flags}
+
+    assert {name for name in names if not name.startswith("--judge-")} == {"--base-url", "--cassette"}
+    in_run = {flag for field in dataclasses.fields(TaskOptions) for flag in declaration(field).flags}
+    assert names <= in_run
+
+
 @pytest.mark.parametrize("name", ["demo", "exam", "get", "import", "report", "review", "run", "site"])
 def test_the_output_has_a_short_form_wherever_a_folder_is_written(name):
     (output,) = (one for one in COMMANDS[name,].params if one.name == "output")
