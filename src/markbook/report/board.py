@@ -46,7 +46,7 @@ def pages(sheet: Sheet, board: Leaderboard, *, title: str, alpha: float) -> Iter
             ("Groups", " ".join(standing.group) or NOTHING),
         ]
         page = _render(
-            "list.html.j2", title=standing.model, facts=facts, heading="Item", rows=rows, folder="items", **about
+            "list.html.j2", title=standing.model, facts=facts, heading="Sample", rows=rows, folder="items", **about
         )
         yield f"models/{models[standing.model]}.html", page
     for sample in sheet.samples:

@@ -258,7 +258,7 @@ def matrix_page(index: Index, number: int, name: str, parameters: Mapping[str, s
     rows = [(item, [(square, words(square)) for square in squares]) for item, squares in matrix.rows]
     return render(
         "browse/matrix.html.j2",
-        title=f"{name}: items by models",
+        title=f"{name}: samples by models",
         number=number,
         order=order,
         orders=ORDERS,

@@ -521,7 +521,7 @@ def test_next_and_previous_keep_what_was_asked_for(serve, folder):
     assert f"1 of {len(found)}" in first
 
 
-def test_the_matrix_is_a_heat_map_of_items_by_models(serve, folder):
+def test_the_matrix_is_a_heat_map_of_samples_by_models(serve, folder):
     client = serve(folder)
     number = number_of(client, "exam")
 
@@ -539,7 +539,7 @@ def test_the_matrix_is_a_heat_map_of_items_by_models(serve, folder):
         mean = sum(means[sample, model]) / len(means[sample, model])
         assert (int(level), shown) == (round(4 * mean), f"{100 * mean:.1f}")
     flips = {sample for (sample, _), several in scores.items() if len(several) > 1}
-    assert f"{len(flips)} items at which" in flaky
+    assert f"{len(flips)} samples at which" in flaky
 
 
 def test_the_matrix_names_what_no_model_solved(serve, folder):
@@ -557,7 +557,7 @@ def test_the_matrix_names_what_no_model_solved(serve, folder):
     assert f'<a href="/matrix/{number}?order=unsolved">Solved by no model</a>' in run
     assert set(re.findall(r'title="the answers side by side">(.*?)</a>', page)) == unsolved
     assert 0 < len(unsolved) < 30
-    assert f"{len(unsolved)} items that no model solved" in page
+    assert f"{len(unsolved)} samples that no model solved" in page
     assert "A model solves a sample if all tests pass in every attempt." in page
 
 
@@ -872,7 +872,7 @@ def test_of_scores_that_say_neither_right_nor_wrong_none_is_unsolved(tmp_path):
 
     page = site.page(f"/matrix/{number_in(site)}", {"order": "unsolved"})
 
-    assert "<p>0 items that no model solved." in page
+    assert "<p>0 samples that no model solved." in page
 
 
 @pytest.mark.parametrize("seconds", [[1], {}, "soon", 10**400])
