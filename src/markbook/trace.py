@@ -125,6 +125,8 @@ class Trace:
     """What came from a cache, where the log says; most logs count it in the input, and notes tell where one does not."""
     cache_written_tokens: int | None = None
     """What was written into a cache, where the log says; counted in the input or beside it as `cached_tokens` is."""
+    partial: Mapping[str, tuple[int, int]] = field(default_factory=lambda: MappingProxyType({}))
+    """For a sum of tokens that lacks some model calls: how many of how many calls have the number."""
     cost: float | None = None
     start: float | None = None
     end: float | None = None

@@ -402,7 +402,7 @@ def _run_that_lacks(folder, server):
 
 def _review_that_lacks(folder, server):
     read = ("--papers", review_kit.papers(folder), "--reviews", review_kit.reviews(folder))
-    return ["review", *read, "--similarity", "cosine,jaccard", "--judge", "openai:m", "--max-retries", 0, "--base-url",
+    return ["review", *read, "--similarity", "cosine,jaccard", "--judge", "openai:m", "--judge-retries", 0, "--base-url",
             server.base_url]  # fmt: skip
 
 
@@ -420,7 +420,7 @@ def _score_that_lacks(folder, server):
         "openai:m",
         "--base-url",
         server.base_url,
-        "--max-retries",
+        "--judge-retries",
         0,
     ]
 

@@ -66,7 +66,7 @@ def test_the_table_shows_the_same(capsys, file):
     code, out, err = run(capsys, "score", "exact_match,edit_distance", file)
 
     assert code == 0
-    assert "exact_match    0.500" in out
+    assert "exact_match     50.0  [9.5, 90.5] " in out
     assert "1 absent" in out
     assert "(lower is better)" in out
     assert err == ""
@@ -129,12 +129,12 @@ def test_an_unknown_metric_or_file_is_an_error(capsys, file, tmp_path):
 
 
 def test_options_reach_the_metric(capsys, file):
-    _, out, _ = run(capsys, "score", "bleu", file, "--json", "-o", "tokenize=char", "-o", "lowercase=true")
+    _, out, _ = run(capsys, "score", "bleu", file, "--json", "--option", "tokenize=char", "--option", "lowercase=true")
 
     assert "case:lc|eff:yes|tok:char" in json.loads(out)["metrics"]["bleu"]["signature"]
 
 
-@pytest.mark.parametrize("bad", [("-o", "tokenize"), ("--fail-under", "bleu"), ("--fail-under", "rouge1=0.5")])
+@pytest.mark.parametrize("bad", [("--option", "tokenize"), ("--fail-under", "bleu"), ("--fail-under", "rouge1=0.5")])
 def test_an_argument_that_cannot_be_read_is_an_error(capsys, file, bad):
     assert run(capsys, "score", "bleu", file, *bad)[0] == 2
 
@@ -255,7 +255,7 @@ def test_columns_that_are_none_are_said(capsys, file, columns, says):
 
 
 def test_an_option_that_is_said_twice_is_refused(capsys, file):
-    code, _, err = run(capsys, "score", "exact_match", file, "-o", "strip=true", "-o", "strip=false")
+    code, _, err = run(capsys, "score", "exact_match", file, "--option", "strip=true", "--option", "strip=false")
 
     assert code == 2
     assert "--option 'strip' is named twice" in err
@@ -267,7 +267,7 @@ def test_an_option_that_is_said_twice_is_refused(capsys, file):
 def test_an_option_that_is_on_or_off_is_said_by_true_or_false(capsys, file, said, value):
     file.write_text('{"candidate": "A", "reference": "a"}', "utf-8")
 
-    code, out, _ = run(capsys, "score", "exact_match", file, "--json", "-o", f"lowercase={said}")
+    code, out, _ = run(capsys, "score", "exact_match", file, "--json", "--option", f"lowercase={said}")
 
     assert code == 0
     assert json.loads(out)["metrics"]["exact_match"]["value"] == value
@@ -290,7 +290,7 @@ def test_an_option_that_is_on_or_off_is_said_by_true_or_false(capsys, file, said
     ],
 )
 def test_an_option_of_another_kind_is_refused(capsys, file, metric, option, wanted):
-    code, out, err = run(capsys, "score", metric, file, "-o", option)
+    code, out, err = run(capsys, "score", metric, file, "--option", option)
 
     assert code == 2
     assert wanted in err
@@ -299,7 +299,9 @@ def test_an_option_of_another_kind_is_refused(capsys, file, metric, option, want
 
 @pytest.mark.parametrize(("method", "value"), [("add-k", -3), ("floor", 50), ("floor", -0.1)])
 def test_a_smoothing_that_could_leave_the_range_is_refused(capsys, file, method, value):
-    code, _, err = run(capsys, "score", "bleu", file, "-o", f"smooth_method={method}", "-o", f"smooth_value={value}")
+    code, _, err = run(
+        capsys, "score", "bleu", file, "--option", f"smooth_method={method}", "--option", f"smooth_value={value}"
+    )
 
     assert code == 2
     assert f"smooth_value of {method} must be a number from 0" in err
@@ -308,7 +310,7 @@ def test_a_smoothing_that_could_leave_the_range_is_refused(capsys, file, method,
 def test_a_text_that_looks_like_a_number_is_a_text_where_one_is_wanted(capsys, file):
     file.write_text('{"candidate": "7 up"}', "utf-8")
 
-    code, out, _ = run(capsys, "score", "contains", file, "--json", "-o", "text=7")
+    code, out, _ = run(capsys, "score", "contains", file, "--json", "--option", "text=7")
 
     assert code == 0
     assert json.loads(out)["metrics"]["contains"]["value"] == 1.0

@@ -135,7 +135,7 @@ def test_200_injections_in_reviewed_text_move_no_score(tmp_path, script, record_
     with FakeOpenAI(script) as server:
         code, _, _ = markbook(
             "review", "--papers", papers(tmp_path), "--reviews", reviews(tmp_path, rows), *PAIR, "--judge", "openai:m",
-            "--base-url", server.base_url, "--max-retries", "0", "--judge-workers", "8", "--output", tmp_path / "out",
+            "--base-url", server.base_url, "--judge-retries", "0", "--judge-workers", "8", "--output", tmp_path / "out",
         )  # fmt: skip
         prompts = [request["messages"][-1]["content"] for request in server.requests]
 
@@ -229,7 +229,7 @@ def test_a_judges_own_words_break_nothing(tmp_path, words):
     with FakeOpenAI(script) as server:
         code, out, err = markbook(
             "review", "--papers", papers(tmp_path), "--reviews", reviews(tmp_path), *PAIR, "--judge", "openai:m",
-            "--base-url", server.base_url, "--max-retries", "0", "--output", tmp_path / "out",
+            "--base-url", server.base_url, "--judge-retries", "0", "--output", tmp_path / "out",
         )  # fmt: skip
 
     row = rows_of(only_run(tmp_path / "out"))["one/mas/0"]

@@ -226,7 +226,7 @@ def test_no_secret_is_written_or_said_whatever_the_server_does(name, fault, tmp_
     monkeypatch.setattr("markbook.model.asker.FIRST_WAIT", 0.01)
     command = MAKERS[name](tmp_path)
     with FakeOpenAI(script) if command.script else contextlib.nullcontext() as command.server:
-        retries = {"run": ("--retries", "0"), "review": ("--max-retries", "0")}.get(name, ())
+        retries = {"run": ("--retries", "0"), "review": ("--judge-retries", "0")}.get(name, ())
         log = ("--log-file", tmp_path / "out" / "log.txt", "--verbose") if name == "review" else ()
         (tmp_path / "out").mkdir()
         _, out, err = command.run("--output", tmp_path / "out", *retries, *log)

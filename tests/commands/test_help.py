@@ -56,6 +56,20 @@ def test_every_option_of_a_long_page_stands_in_a_section(name):
     assert len(own & set(grouped)) == len([one for one in grouped if one in own]), "none stands twice"
 
 
+def test_o_is_the_output_wherever_it_is_an_option():
+    meant = {option.name for _, found in _commands() for option in found.params if "-o" in option.opts}
+
+    assert meant == {"output"}
+
+
+def test_an_option_of_judges_has_one_name_in_every_command():
+    names = {flag for field in dataclasses.fields(JudgeOptions) for flag in declaration(field).flags}
+
+    assert {name for name in names if not name.startswith("--judge-")} == {"--base-url", "--cassette"}
+    in_run = {flag for field in dataclasses.fields(TaskOptions) for flag in declaration(field).flags}
+    assert names <= in_run
+
+
 @pytest.mark.parametrize("name", ["demo", "exam", "get", "import", "report", "review", "run", "site"])
 def test_the_output_has_a_short_form_wherever_a_folder_is_written(name):
     (output,) = (one for one in COMMANDS[name,].params if one.name == "output")

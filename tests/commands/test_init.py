@@ -135,6 +135,48 @@ def test_the_steps_of_the_action_mark_report_and_hold_the_gate(tmp_path):
     assert "What changed" in pages["comparison.html"]
 
 
+FAKE_GH = """#!{python}
+import json, pathlib, sys
+store = pathlib.Path("comments.json")
+comments = json.loads(store.read_text())
+method = sys.argv[sys.argv.index("--method") + 1] if "--method" in sys.argv else "GET"
+path = next(word for word in sys.argv if word.startswith("repos/"))
+if method == "GET":
+    print(*(f"{{id}} {{body.splitlines()[0]}}" for id, kind, body in comments if kind == "Bot"), sep="\\n")
+else:
+    body = pathlib.Path(sys.argv[-1].removeprefix("body=@")).read_text()
+    if method == "POST":
+        comments.append([len(comments), "Bot", body])
+    else:
+        comments[int(path.rsplit("/")[-1])][2] = body
+store.write_text(json.dumps(comments))
+"""
+
+
+def test_the_action_updates_the_comment_of_its_own_job_and_no_other(tmp_path):
+    (tmp_path / "gh").write_text(FAKE_GH.format(python=sys.executable))
+    (tmp_path / "gh").chmod(0o755)
+    (tmp_path / "markbook-report").mkdir()
+    others = [[0, "User", "<!-- markbook: CI-2 marks -->\nnot ours"], [1, "Bot", "coverage"]]
+    (tmp_path / "comments.json").write_text(json.dumps(others))
+
+    for workflow, report in (("CI 2", "first"), ("nightly", "other"), ("CI 2", "second")):
+        (tmp_path / "report.md").write_text(report)
+        environment = {
+            "PATH": f"{tmp_path}:{os.environ['PATH']}", "GITHUB_WORKFLOW": workflow, "GITHUB_JOB": "marks",
+            "GITHUB_REPOSITORY": "a/b", "NUMBER": "3", "REPORT": "report.md",
+        }  # fmt: skip
+        script = ["bash", ROOT / "scripts" / "comment.sh"]
+        subprocess.run(script, cwd=tmp_path, env={**os.environ, **environment}, check=True)
+
+    assert json.loads((tmp_path / "comments.json").read_text()) == [
+        *others,
+        [2, "Bot", "<!-- markbook: CI-2 marks -->\nsecond"],
+        [3, "Bot", "<!-- markbook: nightly marks -->\nother"],
+    ]
+    assert "scripts/comment.sh" in (ROOT / "action.yml").read_text()
+
+
 def test_a_run_in_python_has_scores_and_failures(tmp_path):
     start(tmp_path, "exam")
     run = markbook_api.open_run(only_run(tmp_path / "out"))

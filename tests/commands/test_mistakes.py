@@ -153,7 +153,7 @@ MISTAKES = [
     ("view file", 2, "file"),
     ("trace nothing.json", 2, "nothing.json"),
     ("trace rows.jsonl", 2, "rows.jsonl"),
-    ("noise done", 2, "no item was run twice", "name two runs"),
+    ("noise done", 2, "no sample was run twice", "name two runs"),
     ("import file -o x", 2, "file"),
     ("list metric", 2, "did you mean 'metrics'"),
     ("init exm", 2, "exm", "exam"),

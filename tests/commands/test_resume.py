@@ -43,7 +43,7 @@ def broken_off(tmp_path, monkeypatch):
 
         command.server = FakeOpenAI(script).__enter__()
         one = "--judge-workers" if name == "review" else "--concurrency"
-        options = ["--max-retries" if name == "review" else "--retries", "0", one, "1", "--seed", "7", *more]
+        options = ["--judge-retries" if name == "review" else "--retries", "0", one, "1", "--seed", "7", *more]
         code, _, err = command.run(*options, "--output", tmp_path / "out")
         assert code == 3, err
         down[0] = False
@@ -106,8 +106,8 @@ def test_what_the_user_gives_counts(name, broken_off, tmp_path):
 
 @ASKING
 def test_what_a_run_may_cost_stands_in_its_record(name, broken_off, tmp_path):
-    price = "--judge-price" if name == "review" else "--price"
-    command, _ = broken_off(name, price, "100/100", "--max-cost", "0.03")
+    of = "--judge" if name == "review" else "-"
+    command, _ = broken_off(name, f"{of}-price", "100/100", f"{of}-max-cost", "0.03")
     run, before = only_run(tmp_path / "out"), command.server.calls
 
     code, _, err = markbook(name, "--resume", run)

@@ -222,7 +222,7 @@ def test_what_a_judges_server_says_begins_no_line_of_ours(tmp_path):
     with server:
         code, out, err = markbook(
             "review", "--papers", papers(tmp_path), "--reviews", reviews(tmp_path), *PAIR, "--output", tmp_path / "out",
-            "--judge", "openai:x", "--base-url", server.base_url, "--max-retries", "0",
+            "--judge", "openai:x", "--base-url", server.base_url, "--judge-retries", "0",
         )  # fmt: skip
 
     assert code == 3

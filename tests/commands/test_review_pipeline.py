@@ -223,7 +223,7 @@ def test_a_judge_that_cannot_is_exit_3_and_tier_one_stands(tmp_path, inputs, fau
             "openai:fake-model",
             "--base-url",
             server.base_url,
-            "--max-retries",
+            "--judge-retries",
             "0",
         )
 
@@ -238,7 +238,7 @@ def test_a_judge_that_cannot_is_exit_3_and_tier_one_stands(tmp_path, inputs, fau
 
 def test_a_judge_that_came_back_is_asked_only_for_what_is_missing(tmp_path, inputs):
     with FakeOpenAI(lambda request, n: FAULTS["500"](request, n) if n % 2 else good(request)) as server:
-        judge = ("--judge", "openai:fake-model", "--max-retries", "0", "--judge-workers", "1")
+        judge = ("--judge", "openai:fake-model", "--judge-retries", "0", "--judge-workers", "1")
         code, folder, _, _ = run(tmp_path, *inputs, *PAIR, *judge, "--base-url", server.base_url)
         asked = server.calls
     with FakeOpenAI(good) as server:
@@ -330,7 +330,7 @@ def test_a_panel_with_one_judge_down_is_scored_and_incomplete(tmp_path, inputs):
         return FAULTS["500"](request, n) if request["model"] == "b" else good(request, n)
 
     with FakeOpenAI(script) as server:
-        judge = ("--judge", "openai:a", "--judge", "openai:b", "--base-url", server.base_url, "--max-retries", "0")
+        judge = ("--judge", "openai:a", "--judge", "openai:b", "--base-url", server.base_url, "--judge-retries", "0")
         code, folder, _, err = run(tmp_path, *inputs, *PAIR, *judge)
 
     tier2 = rows_of(folder)["one/mas/0"]["tier2"]
@@ -474,7 +474,7 @@ def test_the_log_goes_to_the_file_that_was_named(tmp_path, inputs):
         return FAULTS["refusal"](request, n) if n == 0 else good(request)
 
     with FakeOpenAI(script) as server:
-        judge = ("--judge", "openai:m", "--base-url", server.base_url, "--max-retries", "0", "--judge-workers", "1")
+        judge = ("--judge", "openai:m", "--base-url", server.base_url, "--judge-retries", "0", "--judge-workers", "1")
         run(tmp_path, *inputs, *PAIR, *judge, "--traces", tmp_path / "traces", "--log-file", log, "--verbose")
 
     said = log.read_text()

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,10 @@ from markbook.cli import cli, main
 from markbook.cli.trace import page
 from markbook.cli.trace.terminal import TraceSum
 from markbook.metrics.graph import trace_metrics
+from markbook.trace import Step, StepKind
 from markbook.traces import read_traces
+from markbook.traces.plain import make_trace
+from markbook.traces.recorder import Recorder
 
 HOSTILE = '\x1b]0;owned\x07<script>alert("x")</script>[bold]\u202e'
 RUN = {
@@ -330,6 +334,40 @@ def test_costs_are_summed_only_where_every_run_has_one(tmp_path, costs, total, w
     assert (found["runs"], found["cost"]) == (len(costs), total)
     assert words in shown
     assert ("the cost is unknown" in " ".join(found["notes"])) is words.startswith("note")
+
+
+def test_a_sum_of_tokens_that_lacks_model_calls_is_a_least_value(tmp_path):
+    path = tmp_path / "run.jsonl"
+    with Recorder(path) as record, record.agent("writer"):
+        for count in (1200, 34, None):
+            with record.model("m", input_tokens=count, output_tokens=5):
+                pass
+
+    run(path, "--html", tmp_path / "page.html")
+
+    assert "tokens in at least 1,234 (2 of 3 model calls known), out 15 " in run(path).stdout
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<dt>Tokens in</dt><dd>at least 1,234 (2 of 3 model calls known)</dd>" in page
+    assert "<dt>Tokens out</dt><dd>15</dd>" in page
+    assert json.loads(run(path, "--json").stdout)["input_tokens"] == 1234
+
+
+def test_a_sum_over_runs_says_how_many_of_them_it_knows(tmp_path):
+    step = Step(StepKind.MESSAGE, "a", "assistant", start=0.0, end=2.0, input_tokens=7, output_tokens=1)
+    total, pages = TraceSum("t.json", "corrected"), page.RunPages()
+    for at, steps in enumerate(
+        ([step], [replace(step, start=None, end=None)], [step, replace(step, input_tokens=None)])
+    ):
+        trace = make_trace(steps, reader="made", id=f"r{at}")
+        total.add(trace, trace_metrics(trace))
+        pages.add(trace, at + 1, is_wanted=not at)
+    page.write_page(total, pages, tmp_path / "t.html")
+    text = (tmp_path / "t.html").read_text(encoding="utf-8")
+
+    assert "<dd>at least 21 (2 of 3 runs known)</dd>" in text  # 7 + 7, and 7 of two calls
+    assert "<dt>Tokens out</dt><dd>4</dd>" in text
+    assert "<dt>Seconds</dt><dd>at least 4.0 (2 of 3 runs known)</dd>" in text
+    assert "at least 7 (1 of 2 model calls known)</td>" in text
 
 
 _AGENTS = {

@@ -188,7 +188,7 @@ def which_is_better_and_how_sure(user):
 def what_does_no_model_solve(user):
     user.click("tr:has-text('why') th a")
     user.click("a:has-text('Solved by no model')")
-    user.sees("2 items that no model solved")
+    user.sees("2 samples that no model solved")
     assert user.page.locator(".matrix tbody th a").all_inner_texts() == ["p17", "p18"]
 
 
@@ -245,7 +245,7 @@ def why_did_a_model_fail_a_problem(user):
 
 def what_do_the_two_best_disagree_on(user):
     user.click(RUN)
-    user.click("a:has-text('Items by models')")
+    user.click("a:has-text('Samples by models')")
     user.sees("items on which models differ")
 
 
@@ -263,7 +263,7 @@ def show_me_all_timeouts(user):
 
 def compare_three_answers(user):
     user.click(RUN)
-    user.click("a:has-text('Items by models')")
+    user.click("a:has-text('Samples by models')")
     user.click(".matrix tbody th a")
     assert user.page.locator(".side-by-side section").count() == 3
     assert user.page.locator("pre.diff").count() == 2

@@ -51,6 +51,10 @@ def test_every_block_says_what_it_is(page):
     hidden = [str(block) for block in found if block.language == "text" and "\nmarkbook " in f"\n{block.text}"]
     assert hidden == []
     assert page in docs_kit.FOLLOWED or docs_kit.loose(page) == []
+    # what is copied is typed as it is
+    assert [
+        line for line in (docs_checks.ROOT / page).read_text(encoding="utf-8").splitlines() if line.startswith("$ ")
+    ] == []
 
 
 def test_pages_that_a_test_of_their_own_follows_are_read_by_it():

@@ -97,7 +97,7 @@ def run(folder: Path) -> Command:
 
 def review(folder: Path) -> Command:
     args = ["--papers", review_kit.papers(folder), "--reviews", review_kit.reviews(folder), "--traces",
-            review_kit.traces(folder), "--similarity", "cosine,jaccard", "--judge", "openai:m", "--max-retries", "1"]  # fmt: skip
+            review_kit.traces(folder), "--similarity", "cosine,jaccard", "--judge", "openai:m", "--judge-retries", "1"]  # fmt: skip
     reports = ("results.jsonl", "summary.json", "evaluation_summary.md", "report.html")
     return Command("review", list(map(str, args)), reports, "judgement", good)
 

@@ -3,7 +3,7 @@
 A block's info string says what becomes of it:
 
     sh                  commands; each ends with 0, or with N where its line says `# exit N`
-    console             `$ command` and what it prints; `...` stands for anything
+    console             what the `sh` block before it prints; `...` stands for anything
     python, pycon       run in one namespace a page; what pycon prints is compared
     yaml task.yaml      a file of that name, written where the page's commands find it
     json answers        rows of `answers.jsonl`, likewise
@@ -92,6 +92,8 @@ def blocks_of(page):
         text = "\n".join(line.removeprefix(indent) for line in lines[at + 1 : end])
         after = next((line.strip() for line in lines[end + 1 :] if line.strip()), "")
         excuse = _EXCUSE.match(after)
+        if info == "console":  # a command and what it prints are one: they stand apart, so that a command can be copied
+            text = f"$ {found.pop().text}\n{text}"
         found.append(Block(page, at + 1, tuple(info.split()), text, excuse[1] if excuse else ""))
         at = end + 1
     return found
@@ -300,23 +302,10 @@ def write_page(page, said):
     lines = (ROOT / page).read_text(encoding="utf-8").splitlines()
     for block in reversed(blocks_of(page)):
         if block.line in said:
-            parts = zip(
-                re.split(r"^(?=\$ )", block.text, flags=re.MULTILINE)[1:],
-                commands(block),
-                said[block.line],
-                strict=True,
-            )
-            text = "\n".join(_printed(part, expected, out) for part, (_, _, expected), out in parts)
-            length = len(block.text.splitlines())
-            lines[block.line : block.line + length] = text.splitlines()
+            ((_, _, expected),), (out,) = commands(block), said[block.line]
+            if not doctest.OutputChecker().check_output(expected.strip() + "\n", out + "\n", _FLAGS):
+                lines[block.line : block.line + len(expected.splitlines())] = out.splitlines()
     (ROOT / page).write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
-def _printed(part, expected, out):
-    if expected.strip() and doctest.OutputChecker().check_output(expected.strip() + "\n", out + "\n", _FLAGS):
-        return part.rstrip("\n")
-    command = part[: len(part) - len(expected)].rstrip("\n")
-    return f"{command}\n{out}" if out else command
 
 
 if __name__ == "__main__":

@@ -80,6 +80,46 @@ def test_one_exam_shows_a_score_and_its_interval_alike_in_every_place(exam, tmp_
     assert json.loads((run / "low" / "test_results_score.json").read_text())["total"] == 22.73
 
 
+def test_one_task_shows_a_score_and_its_interval_alike_in_every_place(tmp_path):
+    # Right, right, wrong: 2 of 3, by Wilson 20.8 to 93.9.
+    rows = write_rows(tmp_path / "rows.jsonl", [{"id": str(n), "q": "?", "a": "a"} for n in range(3)])
+    (tmp_path / "t.yaml").write_text(
+        f"name: t\nversion: 1\ndata: {{path: {rows.name}, id: id}}\nprompt: '{{{{ q }}}}'\nreference: '{{{{ a }}}}'\n"
+        "metrics: [exact_match, rougeL]\n"
+    )
+    answers = write_rows(
+        tmp_path / "a.jsonl", [{"id": str(n), "text": text} for n, text in enumerate(("a", "a", "a b"))]
+    )
+    code, said, noted = review_kit.markbook(
+        "run", str(tmp_path / "t.yaml"), "--predictions", str(answers), "--output", str(tmp_path / "out")
+    )
+    assert code == 0, noted
+    (run,) = (tmp_path / "out").glob("evaluation_*")
+    page = html.unescape((run / "report.html").read_text(encoding="utf-8"))
+    _, attempt, _ = review_kit.markbook("show", str(run), "2")
+
+    for name, text in {"run": said, "page": page, "summary.md": (run / "summary.md").read_text()}.items():
+        assert re.search(r"66\.7(?![\d%])", text), name
+        assert "[20.8, 93.9]" in text, name
+        assert "0.667" not in text, name
+    assert "(exact_match 0.0, rougel 66.7)" in attempt
+    # One of two words is right, and that is all of the reference.
+    assert "precision 50.0 %, recall 100.0 %" in page
+    assert json.loads((run / "summary.json").read_text())["tasks"]["t"]["metrics"]["exact_match"]["value"] == 2 / 3
+
+
+def test_reviews_of_two_systems_share_the_scale_of_a_metric():
+    from markbook.runs.reviews.reports import metric_scale
+
+    def summary(*ends):
+        return {"systems": {str(end): {"metrics": {"tier1.time_score": {"range": [0.0, end]}}} for end in ends}}
+
+    assert metric_scale(summary(1.0), "tier1.time_score").value(0.5) == "50.0"
+    # The documented formula leaves 0..1 for one of the two.
+    assert metric_scale(summary(1.0, 1.3), "tier1.time_score").value(0.5) == "0.500"
+    assert metric_scale(summary(1.0), "tier1.execution_time").value(5.0) == "5.000"
+
+
 def test_what_is_not_there_is_one_sign(tmp_path):
     from markbook.cli.exam_terminal import _score_table
 

@@ -31,7 +31,7 @@ _SECTIONS = {
     },
     "Look at results": {
         "compare": "Compare models on the same samples, with intervals and paired tests.",
-        "show": "Show one item of a run: prompt, answers, verdicts, and why tests failed.",
+        "show": "Show one sample of a run: prompt, answers, verdicts, and why tests failed.",
         "view": "Browse runs in a local page.",
         "report": "Write a report of a finished run; nothing is executed again.",
         "site": "Write a leaderboard as static pages.",

@@ -40,8 +40,8 @@ Examples:
 def noise_command(runs: tuple[str, ...], **options: Any) -> int:
     """Estimate run-to-run variance.
 
-    How often items flip between identical runs, the smallest difference between two single runs that is not noise, the number
-    of repeats a difference needs, the reliability of the items, and pass^k. Runs of the same model count as repeats.
+    How often samples flip between identical runs, the smallest difference between two single runs that is not noise, the number
+    of repeats a difference needs, the reliability of the samples, and pass^k. Runs of the same model count as repeats.
     """
     from markbook.results.compare import read_titled_sheets
     from markbook.results.noise import noise, tables

@@ -31,7 +31,7 @@ from markbook.option import GATES, PRINTED, record_from
 from markbook.runs.options import RunOptions, StoppingOptions
 from markbook.runs.reviews.review_options import ReviewOptions
 from markbook.text import Table, terminal
-from markbook.text.format import format_number
+from markbook.text.format import format_percent
 
 if TYPE_CHECKING:
     from markbook.results.compare import Baseline
@@ -196,12 +196,12 @@ def _show(run: Run, *, as_json: bool, verbose: bool) -> None:
     console, summary = output_console(), ReviewResults(run).summary
     for name, system in summary["systems"].items():
         title = f"{terminal(name, limit=60)}: {system['reviews']} reviews"
-        table = Table(title, tier_head(system), tuple(short_rows(system)), numeric=frozenset({2, 3, 4}))
+        table = Table(title, tier_head(system), tuple(short_rows(summary, name)), numeric=frozenset({2, 3, 4}))
         console.print(table.rich())
         for line in review_rows.lines(system):
             click.echo(terminal(line, limit=400))
     if human := summary["human_yardstick"]["closest_other"]:
-        parts = ", ".join(f"{name} {format_number(spread['median'])}" for name, spread in human.items())
+        parts = ", ".join(f"{name} {format_percent(spread['median'])}" for name, spread in human.items())
         console.print(f"Human-human similarity (median of the nearest): {parts}")
     tiers = []
     performance = read_part(run, "performance", dict[str, TierTime], {})

@@ -19,7 +19,7 @@ from markbook.errors import DataError, StrictDataError, UsageError, misspelt, su
 from markbook.judge.judge_options import JudgeOptions
 from markbook.option import parameter_name
 from markbook.text import cut
-from markbook.text.format import NOTHING, format_interval, format_level, format_number
+from markbook.text.format import NOTHING, Scale, format_level, format_number
 from markbook.types import Measurement, Metric, Summary
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ Examples:
     default="",
     help="Columns or keys of the file. KEY: candidate, reference, references, question, context.",
 )
-@click.option("-o", "--option", "options", multiple=True, metavar="NAME=VALUE", help="An option of the metric; repeat.")
+@click.option("--option", "options", multiple=True, metavar="NAME=VALUE", help="An option of the metric; repeat.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 @click.option("--rows", is_flag=True, help="Print one JSON object per row instead of the summary.")
 @click.option("--strict", is_flag=True, help="Stop with exit 65 at the first row that cannot be read.")
@@ -367,10 +367,8 @@ def _print_table(skipped: int, summaries: dict[str, Summary], panels: Mapping[st
     head = f"{format_level(summary.interval for summary in summaries.values())} CI"
     click.echo(f"{'metric':<{width}}   value  {head:<16} method            n  missing")
     for name, summary in summaries.items():
-        value, between, method = format_number(summary.value).rjust(5), NOTHING.ljust(16), NOTHING
-        if summary.interval is not None:
-            between = format_interval(summary.interval.low, summary.interval.high).ljust(16)
-            method = summary.interval.method
+        scale, method = Scale(summary.range), NOTHING if summary.interval is None else summary.interval.method
+        value, between = scale.value(summary.value).rjust(5), scale.interval(summary.interval).ljust(16)
         arrow = "" if summary.direction == "higher" else "  (lower is better)"
         reasons = ", ".join(f"{count} {kind}" for kind, count in summary.n_missing.items()) or "0"
         click.echo(f"{name:<{width}}  {value}  {between} {method:<13} {summary.n:>5}  {reasons}{arrow}")

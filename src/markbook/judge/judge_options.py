@@ -93,9 +93,11 @@ class JudgeOptions:
         help="Record the judge's replies in this file, or replay them if it exists.",
         danger=would_write,
     )
-    samples: int = _judge_option(1, "--samples", values=CountRange(1, 100), help="Completions per question and judge.")
+    samples: int = _judge_option(
+        1, "--judge-samples", values=CountRange(1, 100), help="Completions per question and judge."
+    )
     temperature: float | None = _judge_option(
-        None, "--temperature", values=NumberRange(0, 2), help="Default: 0 for one sample, else 0.7."
+        None, "--judge-temperature", values=NumberRange(0, 2), help="Default: 0 for one sample, else 0.7."
     )
     """None: 0 for one sample, else 0.7."""
     mode: str = _judge_option(
@@ -108,7 +110,6 @@ class JudgeOptions:
     )
     retries: int | None = _judge_option(
         None,
-        "--max-retries",
         "--judge-retries",
         parameter="max_retries",
         values=CountRange(0, 20),
@@ -125,7 +126,7 @@ class JudgeOptions:
     """None: what the caller's configuration says."""
     per_minute: float | None = _judge_option(
         None,
-        "--requests-per-minute",
+        "--judge-requests-per-minute",
         parameter="requests_per_minute",
         values=NumberRange(0, above_low=True),
         help="Maximum requests per minute to each judge.",
@@ -139,7 +140,6 @@ class JudgeOptions:
     )
     max_cost: float | None = _judge_option(
         None,
-        "--max-cost",
         "--judge-max-cost",
         parameter="max_cost",
         values=NumberRange(0),
@@ -153,7 +153,7 @@ class JudgeOptions:
         help="Prices IN/OUT in US dollars per million tokens, where none is listed.",
     )
     token_weights: bool = _judge_option(
-        False, "--token-weights", help="Weigh scores by token probabilities, where the server returns them."
+        False, "--judge-token-weights", help="Weigh scores by token probabilities, where the server returns them."
     )
 
     def check(self) -> None:

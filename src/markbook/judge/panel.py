@@ -131,7 +131,9 @@ def plan_panel(
     judges = dict.fromkeys(map(split_judge, models))
     names = [model for model, _ in judges]
     if len(set(names)) < len(models):
-        raise UsageError("a judge stands twice in the panel", hint="use --samples for several answers of one judge")
+        raise UsageError(
+            "a judge stands twice in the panel", hint="use --judge-samples for several answers of one judge"
+        )
     single = options.samples == 1
     # Token probabilities come with the text of a reply, not with a tool call.
     mode = "native" if options.token_weights and options.mode == "auto" else options.mode
@@ -169,7 +171,7 @@ def check_plan(plan: JudgePlan) -> None:
     for model in plan.settings.models:
         if plan.patience.max_cost is not None and connect.find_price(model, plan.address(model), plan.price) is None:
             raise UsageError(
-                f"no price is known for {model}, so --max-cost cannot be held",
+                f"no price is known for {model}, so --judge-max-cost cannot be held",
                 hint="state it with --judge-price IN/OUT",
             )
         connect.check(model, plan.address(model), plan.key(model))

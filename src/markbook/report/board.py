@@ -18,7 +18,6 @@ from markbook.results.sheet import STATUSES, Cell, Sheet, Status, find_status
 from markbook.store import Run
 from markbook.text import Table, cut
 from markbook.text.format import NOTHING, Scale, format_level
-from markbook.types import Interval
 
 _NAME, _DRAWN = 48, 40
 """Characters of a name in the headline, and models in the chart."""
@@ -41,13 +40,13 @@ def pages(sheet: Sheet, board: Leaderboard, *, title: str, alpha: float) -> Iter
         rows = [(items[sample], sample, *_format_cell(marks.get(sample), scale)) for sample in sheet.samples]
         facts = [
             (sheet.metric, scale.value(standing.summary.value)),
-            (f"{format_level(usual=1 - alpha)} CI", _interval(standing.summary.interval, scale)),
+            (f"{format_level(usual=1 - alpha)} CI", scale.interval(standing.summary.interval)),
             ("Scored", f"{standing.summary.n} of {len(sheet.samples)}"),
             ("Missing", _lacking(standing, sheet)),
             ("Groups", " ".join(standing.group) or NOTHING),
         ]
         page = _render(
-            "list.html.j2", title=standing.model, facts=facts, heading="Item", rows=rows, folder="items", **about
+            "list.html.j2", title=standing.model, facts=facts, heading="Sample", rows=rows, folder="items", **about
         )
         yield f"models/{models[standing.model]}.html", page
     for sample in sheet.samples:
@@ -69,7 +68,7 @@ def _index(
             "model": standing.model,
             "file": models[standing.model],
             "value": scale.value(standing.summary.value),
-            "interval": _interval(standing.summary.interval, scale),
+            "interval": scale.interval(standing.summary.interval),
             "scored": f"{standing.summary.n} of {len(sheet.samples)}",
             "missing": _lacking(standing, sheet),
             "ranks": NOTHING if standing.rank_low is None else f"{standing.rank_low}\u2013{standing.rank_high}",
@@ -136,10 +135,6 @@ def _lacking(standing: Standing, sheet: Sheet) -> str:
     unknown = len(sheet.samples) - len(sheet.marks[standing.model])
     words = missing_text(standing.summary.n_missing) if standing.summary.n_missing else ""
     return ", ".join(part for part in (words, f"{unknown} not there" if unknown else "") if part) or NOTHING
-
-
-def _interval(interval: Interval | None, scale: Scale) -> str:
-    return NOTHING if interval is None else scale.spread(interval.low, interval.high)
 
 
 def _render(template: str, **values: Any) -> str:

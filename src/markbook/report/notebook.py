@@ -83,8 +83,7 @@ def describe(run: Run) -> str:
     scale = Scale(sheet.range)
     model_summaries = summaries(sheet, seed=get_seed(results)).values()
     rows = tuple(
-        (summary.group, scale.value(summary.value),
-         scale.spread(*((span.low, span.high) if (span := summary.interval) else (None, None))),
+        (summary.group, scale.value(summary.value), scale.interval(summary.interval),
          f"{summary.n} of {summary.n_items}")
         for summary in model_summaries
     )  # fmt: skip

@@ -263,9 +263,7 @@ class Index:
     def scale(self) -> Scale:
         """Return how scores are shown: as the list of runs shows those of the whole run, where the run has any."""
         ends = [score.get("range") for score in self.results.manifest.get("scores") or () if isinstance(score, Mapping)]
-        if ends:
-            return Scale((0.0, 1.0) if all(limits == [0.0, 1.0] for limits in ends) else _OPEN)
-        return Scale(self.limits() or _OPEN)
+        return Scale(*(ends or [self.limits()]))
 
     def search(self, *, start: int = 0, count: int = 50, **words: str) -> tuple[list[Entry], int]:
         """Return a page of the attempts that a `Query` of these words asks for, and how many fit of those indexed so far."""

@@ -20,7 +20,7 @@ from markbook.report.item import reason_lines
 from markbook.report.local_server import NotFound, whole
 from markbook.report.run_index import SORTS, TOPIC_MODELS, Index, Query
 from markbook.results.kind import Entry, ReplyUsage, Shown
-from markbook.results.sheet import STATUSES
+from markbook.results.sheet import SOLVES, STATUSES
 from markbook.store import Run
 from markbook.text import csv_cell, cut, markdown, markdown_table
 from markbook.text.format import DIGITS, NOTHING, Scale, format_level, format_number
@@ -72,10 +72,10 @@ def build_matrix(index: Index, order: str, start: int, count: int) -> Matrix:
     models, samples = index.models, index.samples
     if not len(table):
         return Matrix(models[:MODELS_SHOWN], [], 0)
-    cells = table[:, 2].astype(np.int64) * len(models) + table[:, 1].astype(np.int64)
+    places = table[:, 2].astype(np.int64) * len(models) + table[:, 1].astype(np.int64)
     size = len(samples) * len(models)
     has_score = ~np.isnan(table[:, 4])  # a missing score is not a 0: it neither flips nor differs
-    cells, values = cells[has_score], table[has_score, 4]
+    cells, values = places[has_score], table[has_score, 4]
     tries = np.bincount(cells, minlength=size).reshape(len(samples), -1)
     sums = np.bincount(cells, weights=values, minlength=size).reshape(len(samples), -1)
     squares = np.bincount(cells, weights=values**2, minlength=size).reshape(len(samples), -1)
@@ -86,8 +86,11 @@ def build_matrix(index: Index, order: str, start: int, count: int) -> Matrix:
     sign = -1.0 if index.results.direction == "lower" else 1.0
     if order == "unsolved":
         # A metric that says neither right nor wrong does not say that nobody solved it either.
-        solved = [STATUSES.index("passed"), STATUSES.index("scored")]
-        is_solved = np.isin(np.arange(len(samples)), table[np.isin(table[:, 3], solved), 2])
+        is_right = np.isin(table[:, 3], [STATUSES.index("passed"), STATUSES.index("scored")])
+        right, wrong = (
+            np.bincount(places[rows], minlength=size).reshape(tries.shape) for rows in (is_right, has_score & ~is_right)
+        )
+        is_solved = ((right > 0) & (wrong == 0)).any(axis=1)
         chosen = [at for at in _order_items("worst", sign * means, spread, samples) if not is_solved[at]]
     else:
         chosen = _order_items(order, sign * means, spread, samples)
@@ -255,10 +258,11 @@ def matrix_page(index: Index, number: int, name: str, parameters: Mapping[str, s
     rows = [(item, [(square, words(square)) for square in squares]) for item, squares in matrix.rows]
     return render(
         "browse/matrix.html.j2",
-        title=f"{name}: items by models",
+        title=f"{name}: samples by models",
         number=number,
         order=order,
         orders=ORDERS,
+        solves=SOLVES,
         start=start,
         size=MATRIX_ROWS,
         models=matrix.models,
@@ -460,7 +464,7 @@ def _names(value: object) -> list[str]:
 def _score(record: Any) -> Score | None:
     if not isinstance(record, Mapping) or (value := _to_drawn(record.get("value"))) is None:
         return None
-    scale = Scale((0.0, 1.0) if record.get("range") == [0.0, 1.0] else (0.0, 0.0))
+    scale = Scale(record.get("range"))
     low, high = (_to_drawn(record.get(end)) for end in ("low", "high"))
     if low is None or high is None:  # one end alone makes no interval
         low = high = value

@@ -7,32 +7,30 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from markbook.text.format import NOTHING, format_interval, format_number
+from markbook.text.format import Scale
 from markbook.text.schema import make_check
-from markbook.types import Interval, Summary, digest_text
+from markbook.types import Summary, digest_text
 
 if TYPE_CHECKING:
     from markbook.store import Run
 
 
-def interval_text(interval: Interval | None) -> str:
-    """Return an interval with its method, or a dash."""
-    return NOTHING if interval is None else f"{format_interval(interval.low, interval.high)} {interval.method}"
+def summary_cells(summary: Summary, scale: Scale) -> tuple[str, str, str, str]:
+    """Return value, interval with its method, how many were scored and what is missing, as a table shows them."""
+    method = "" if summary.interval is None else f" {summary.interval.method}"
+    interval, scored = f"{scale.interval(summary.interval)}{method}", f"{summary.n} of {summary.n_items}"
+    return scale.value(summary.value), interval, scored, missing_text(summary.n_missing)
 
 
-def summary_cells(summary: Summary) -> tuple[str, str, str, str]:
-    """Return value, interval, how many were scored and what is missing, as a table shows them."""
-    scored = f"{summary.n} of {summary.n_items}"
-    return format_number(summary.value), interval_text(summary.interval), scored, missing_text(summary.n_missing)
-
-
-def chart_cells(group: str, series: str, summary: Summary) -> list[dict[str, object]]:
+def chart_cells(group: str, series: str, summary: Summary, scale: Scale) -> list[dict[str, object]]:
     """Return a summary's bar of a chart with the ends of its interval; none where it has no value."""
     if summary.value is None:
         return []
-    interval = summary.interval
-    ends = {} if interval is None else {"low": round(interval.low, 4), "high": round(interval.high, 4)}
-    return [{"group": group, "series": series, "value": round(summary.value, 4), **ends}]
+    numbers = {"value": summary.value}
+    if summary.interval is not None:
+        numbers |= {"low": summary.interval.low, "high": summary.interval.high}
+    scaled = {name: round(scale.factor * number, 4) for name, number in numbers.items()}
+    return [{"group": group, "series": series, "full": scale.factor, **scaled}]
 
 
 def missing_text(counts: Mapping[str, int]) -> str:

@@ -29,7 +29,7 @@ from markbook.plugins import factory, need
 from markbook.results.kind import Results, get_seed
 from markbook.results.leaderboard import Standing, in_groups, standings, summaries
 from markbook.results.pairs import Pair, compare_pairs, count_open, holm_level
-from markbook.results.sheet import Headline, Sheet
+from markbook.results.sheet import SOLVES, Headline, Sheet
 from markbook.results.summary import estimate_mean, methods_note, sentences, summarise_warnings
 from markbook.stats.power import items_to_show
 from markbook.stats.records import Estimate, Ranking
@@ -73,7 +73,7 @@ def tables(comparison: Comparison, *, all_pairs: bool = False, narrow: bool = Fa
                 more = f" and {len(ids) - _IDS_SHOWN} more" if len(ids) > _IDS_SHOWN else ""
                 solved.append((name, str(len(ids)), ", ".join(ids[:_IDS_SHOWN]) + more))
         heads = ("Model", "Samples", "Which")
-        tables.append(Table(SOLVED, heads, tuple(solved), frozenset({1})))
+        tables.append(Table(SOLVED, heads, tuple(solved), frozenset({1}), SOLVES))
     if comparison.by_topic:
         scale = Scale(comparison.range)
         topics = []
@@ -92,12 +92,10 @@ def _ranking(comparison: Comparison) -> Table:
     rows = []
     for standing in comparison.standings:
         summary = standing.summary
-        interval = summary.interval
-        span = scale.spread(interval.low, interval.high) if interval else NOTHING
         ranks = f"{standing.rank_low}-{standing.rank_high}" if standing.rank_low is not None else NOTHING
         group = " ".join(standing.group)
         rows.append(
-            (str(standing.rank), standing.model, scale.value(summary.value), span, f"{summary.n} of {summary.n_items}",
+            (str(standing.rank), standing.model, scale.value(summary.value), scale.interval(summary.interval), f"{summary.n} of {summary.n_items}",
              ranks, group)
         )  # fmt: skip
     level = format_level(usual=1 - comparison.alpha)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from markbook.text import cut
-from markbook.text.format import format_number
+from markbook.text.format import format_percent
 from markbook.why import Change, Evidence, Finding
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def _rouge(name: str, stats: Mapping[str, object], text: str, references: Sequen
     if not isinstance(precision, float) or not isinstance(recall, float):
         return None
     precision_recall = precision, recall
-    lead = f"precision {format_number(precision)}, recall {format_number(recall)}"
+    lead = f"precision {format_percent(precision)}, recall {format_percent(recall)}"
     # The size in the metric's name is tried first, for both sizes may come to the same shares.
     sizes = sorted((1, 2), key=lambda n: str(n) not in name)
     for stemmer, tokenizer in itertools.product((True, False), TOKENIZERS):

@@ -63,7 +63,7 @@ def noise(runs: Sequence[RunLike], *, metric: str | Sequence[str] | None = None,
     ]
     if not any(model_noise.noise.n_items for model_noise in noises):
         raise DataError(
-            "no item was run twice, so nothing shows how far a run is from the next",
+            "no sample was run twice, so nothing shows how far a run is from the next",
             hint="name two runs of the same model or more, or one with repeats",
         )
     return noises
@@ -101,7 +101,7 @@ def noise_of_model(model: str, sheet: Sheet, *, seed: int = 0) -> ModelNoise:
     )
 
 
-_PERCENT, _PLAIN = Scale((0.0, 1.0)), Scale((0.0, 0.0))
+_PERCENT, _PLAIN = Scale((0.0, 1.0)), Scale()
 
 
 def tables(noises: Sequence[ModelNoise], metric: str) -> list[Table]:
@@ -113,11 +113,11 @@ def tables(noises: Sequence[ModelNoise], metric: str) -> list[Table]:
         shares = (_share(getattr(noise, name), noise.intervals.get(name)) for name in ("mixed", "flip"))
         reliability = _number(noise.reliability, noise.intervals.get("reliability"))
         rows.append((model_noise.model, items, *shares, format_number(noise.difference), reliability))
-    headers = ("Model", "Items run again", "Not always equal", "Differs between two runs", "Two runs must differ by",
+    headers = ("Model", "Samples run again", "Not always equal", "Differs between two runs", "Two runs must differ by",
                "Split-half reliability")  # fmt: skip
     level = " or ".join(sorted({format_level(usual=model_noise.noise.confidence) for model_noise in noises}))
     note = (
-        f"{level} CI over the items in brackets. Two runs must differ: beyond it ({level}) repeating alone does not "
+        f"{level} CI over the samples in brackets. Two runs must differ: beyond it ({level}) repeating alone does not "
         "explain a difference of two single runs."
     )
     tables = [Table(f"Noise of {metric}", headers, tuple(rows), frozenset({2, 3, 4, 5}), note)]
@@ -136,14 +136,14 @@ def tables(noises: Sequence[ModelNoise], metric: str) -> list[Table]:
             (model_noise.model, *(str(model_noise.repeats.get(gap, "")) for gap in gaps)) for model_noise in noises
         )
         heads = ("Model", *(f"{100 * gap:g} points" for gap in gaps))
-        note = "Of every item, for each of two systems, at 80 % power; the noise of repeating only."
+        note = "Of every sample, for each of two systems, at 80 % power; the noise of repeating only."
         tables.append(Table("Repeats that show a difference", heads, needed, frozenset(range(1, len(gaps) + 1)), note))
     return tables
 
 
 def _share(value: float | None, interval: Interval | None) -> str:
     """Return a share in percent, with its interval if it has one."""
-    return " ".join([format_percent(value), *([_PERCENT.spread(interval.low, interval.high)] if interval else [])])
+    return " ".join([format_percent(value), *([_PERCENT.interval(interval)] if interval else [])])
 
 
 def _number(value: float | None, interval: Interval | None) -> str:

@@ -81,6 +81,10 @@ def _nothing() -> Mapping[str, Never]:
     return _NOTHING
 
 
+SOLVES = "A model solves a sample if all tests pass in every attempt."
+"""The rule of comparisons and of the pages of `view`, which say it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cell:
     """One model's result on one sample: a value or the reason why there is none."""
@@ -90,7 +94,7 @@ class Cell:
     missing: Missing | None = None
     """Set exactly where a value is missing."""
     passed: bool | None = None
-    """Whether all tests passed, in every attempt; None without tests."""
+    """Whether the model solved it, as `SOLVES` says; None without tests."""
     seconds: float | None = None
     """How long the model took, where known."""
     cost: float | None = None

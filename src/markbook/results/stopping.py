@@ -36,7 +36,7 @@ from markbook.results.sheet import Cell, Sheet
 from markbook.stats.records import Estimate, EstimateRecord
 from markbook.stats.sequential import SequentialSigns, anytime_difference, anytime_mean
 from markbook.store import RunWriter, find_runs, open_run
-from markbook.text.format import format_interval, format_number, format_percent
+from markbook.text.format import Scale, format_percent
 
 LOOKS = 16
 """So many samples are done between two looks; the decision itself is about every sample in its order."""
@@ -283,8 +283,9 @@ def _only(sheet: Sheet, model: str) -> Sheet:
     )  # fmt: skip
 
 
-def describe_stop(record: StoppedRecord) -> list[str]:
-    """Return what a report says of how a run ended, a sentence a model and one of what was saved."""
+def describe_stop(record: StoppedRecord, limits: object = (0.0, 1.0)) -> list[str]:
+    """Return what a report says of how a run ended by a metric of this range, a sentence a model and one of what was saved."""
+    scale = Scale(limits)
     rule, done, planned = record["rule"], record["done"], record["planned"]
     if done == planned:
         sentences = [f"The rule `{rule}` took all {planned} samples: nothing was saved."]
@@ -298,8 +299,8 @@ def describe_stop(record: StoppedRecord) -> list[str]:
     for stand in record["models"]:
         difference = stand["difference"]
         interval = difference["interval"]
-        ends = "" if interval is None else f" {format_interval(interval['low'], interval['high'], signed=True)}"
-        value = "no value" if difference["value"] is None else format_number(difference["value"], signed=True)
+        ends = "" if interval is None else f" {scale.interval(interval, signed=True)}"
+        value = "no value" if difference["value"] is None else scale.gap(difference["value"])
         lost = f", {stand['n_missing']} without a value" if stand["n_missing"] else ""
         against = f" against {stand['baseline']}" if stand["baseline"] else ""
         if stand["decided_at"] is None:

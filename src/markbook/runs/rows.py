@@ -24,7 +24,7 @@ from markbook.results.leaderboard import standings
 from markbook.results.sheet import CLUSTER, Cell, Sheet, Status, find_status, make_cell
 from markbook.results.summary import methods_note
 from markbook.text import Table, cut
-from markbook.text.format import NOTHING, format_interval, format_level, format_number
+from markbook.text.format import Scale, format_level
 from markbook.types import Direction, Missing, SummaryRecord, range_record, read_range
 
 __all__ = ["Column", "Row", "RowRecords", "RowsResults", "render_rows", "row_status", "summarise_rows"]
@@ -181,7 +181,8 @@ class RowsResults(FilesView[RowRecord, RowsSummary]):
         row = self.row_at(location)
         main, column = next(iter(self.columns.items()), ("", Column()))
         status = row_status(row, main if column.is_verdict else "")
-        facts = tuple((name, format_number(value)) for name, value in row["metrics"].items() if value is not None)
+        scales = {name: Scale(of.range) for name, of in self.columns.items()}
+        facts = tuple((name, scales[name].value(value)) for name, value in row["metrics"].items() if value is not None)
         text = cut(str(row["text"]), _TEXT_CAP)
         return Shown(str(row["model"]), str(row["id"]), status, facts, str(row["prompt"]), text, reasons_text(row))
 
@@ -220,12 +221,12 @@ def rows_page(results: RowsResults) -> Page:
         rows = [
             (
                 summary.group,
-                format_number(summary.value),
-                NOTHING if interval is None else format_interval(interval.low, interval.high),
+                Scale(summary.range).value(summary.value),
+                Scale(summary.range).interval(summary.interval),
                 f"{summary.n} of {summary.n_items}",
                 missing_text(summary.n_missing),
             )
-            for summary, interval in ((summary, summary.interval) for summary in summaries)
+            for summary in summaries
         ]
         level = format_level(summary.interval for summary in summaries)
         headers = ("Model", "Mean", f"{level} CI", "Scored", "Missing")
@@ -251,9 +252,9 @@ def chart_bars(
 ) -> Chart | None:
     """Return bars of these values (group, series, value, and low and high where known); None without any.
 
-    The axis goes from 0 to 1, and farther where a value does: documented formulas and perplexities leave that range.
+    The axis begins at 0 and holds the `full` scale of each; documented formulas and perplexities leave that range.
     """
-    ends = [float(cell[name]) for cell in cells for name in ("value", "low", "high") if cell.get(name) is not None]
+    ends = [float(cell[name]) for cell in cells for name in ("value", "low", "high", "full") if name in cell]
     domain = min([0.0, *ends]), max([1.0, *ends])
     return Chart(charts.bars(cells, groups, series, axis, domain), alt) if cells else None
 
@@ -272,6 +273,7 @@ def _problems(results: RowsResults) -> Iterator[Problem]:
         problems.setdefault(str(row["id"]), (str(row["prompt"]), []))[1].append(answer)
     for name, (prompt, answers) in problems.items():
         outcomes = tuple(
-            (shown_answer.model, shown_answer.status, format_number(shown_answer.score)) for shown_answer in answers
+            (shown_answer.model, shown_answer.status, Scale(column.range).value(shown_answer.score))
+            for shown_answer in answers
         )
         yield Problem(name, "", "", "sample", prompt, (), tuple(answers), outcomes)

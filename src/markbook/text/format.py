@@ -62,12 +62,24 @@ def format_p(p: float | None) -> str:
     return "<.0001" if p < 0.0001 else format_number(p, 4).lstrip("0") if p < 0.99995 else "1"
 
 
+def format_sum(value: float | None, known: tuple[int, int], parts: str, form: str = ",") -> str:
+    """Return a sum; one that lacks some of its parts is a least value."""
+    if value is None:
+        return "unknown"
+    return (
+        f"{value:{form}}"
+        if known[0] == known[1]
+        else f"at least {value:{form}} ({known[0]} of {known[1]} {parts} known)"
+    )
+
+
 class Scale:
     """How a metric's numbers are written: a 0..1 range in points of 100, any other as it is."""
 
-    def __init__(self, limits: tuple[float, float], digits: int | None = None) -> None:
-        """Set the scale; `digits` only where a documented file has others."""
-        self.factor, usual = (100.0, 1) if limits == (0.0, 1.0) else (1.0, DIGITS)
+    def __init__(self, *limits: object, digits: int | None = None) -> None:
+        """Set the scale of a metric with these ranges, one for each part of a page; `digits` only where a documented file has others."""
+        is_share = bool(limits) and all(ends in ((0.0, 1.0), [0.0, 1.0]) for ends in limits)
+        self.factor, usual = (100.0, 1) if is_share else (1.0, DIGITS)
         self.digits = usual if digits is None else digits
 
     def value(self, number: float | None) -> str:
@@ -81,6 +93,13 @@ class Scale:
     def spread(self, low: float | None, high: float | None) -> str:
         """Return an interval."""
         return format_interval(self._scale(low), self._scale(high), self.digits)
+
+    def interval(self, interval: Interval | Mapping[str, Any] | None, *, signed: bool = False) -> str:
+        """Return an interval, of its record too; of a difference `signed`."""
+        if interval is None:
+            return NOTHING
+        ends = interval.to_record() if isinstance(interval, Interval) else interval
+        return format_interval(self._scale(ends["low"]), self._scale(ends["high"]), self.digits, signed=signed)
 
     def with_spread(self, number: float | None, low: float | None, high: float | None) -> str:
         """Return a value and, if there is one, its interval in one cell."""

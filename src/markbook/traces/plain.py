@@ -179,13 +179,16 @@ def write_arguments(value: object) -> str:
     return text[: MAX_ARGUMENTS + 1]
 
 
-def make_trace(steps: Sequence[Step], *, reader: str, agents: Iterable[str] = (), **facts: Any) -> Trace:
+def make_trace(
+    steps: Sequence[Step], *, reader: str, agents: Iterable[str] = (), model_calls: Sequence[Step] = (), **facts: Any
+) -> Trace:
     """Return a trace of these steps with its totals counted.
 
     Args:
         steps: in order.
         reader: the format's name.
         agents: agents that act although no step may carry their name.
+        model_calls: every call of a model, where the log has a step for each; else those that carry tokens or a price.
         facts: further fields of `Trace`; token sums and times come from the steps where they are not given.
     """
     steps = tuple(steps)
@@ -210,6 +213,11 @@ def make_trace(steps: Sequence[Step], *, reader: str, agents: Iterable[str] = ()
     counted["cost"] = cost.total
     if cost.note and "cost" not in facts:
         facts["notes"] = (*facts.get("notes", ()), cost.note)
+    partial = {}
+    for name in ("input_tokens", "output_tokens"):
+        counts = [getattr(step, name) for step in model_calls or paid if name not in facts]
+        partial[name] = len(counts) - counts.count(None), len(counts)
+    counted["partial"] = {name: (known, count) for name, (known, count) in partial.items() if 0 < known < count}
     counted |= facts
     if (counted["cost"] or 0) < 0:
         counted["cost"] = None  # nobody is paid for a call: it would hide what others cost

@@ -213,6 +213,7 @@ def build_trace(key: str, rows: Sequence[sqlite3.Row], reader: str) -> Trace:
     models = [row for at, row in enumerate(rows) if tree.kinds[at] == MODEL]
     return make_trace(
         steps, reader=reader, id=key, unrecognised=dict(unrecognised), declared=tuple(dict.fromkeys(declared)),
+        model_calls=[step for step in steps if step.kind is StepKind.MESSAGE],
         agents=[tree.owners[at] for at, kind in enumerate(tree.kinds) if kind == AGENT],
         notes=tuple(f"{count} {reason}" for reason, count in sorted(tree.notes.items())),
         cached_tokens=add_known(row["tokens_cached"] for row in models),

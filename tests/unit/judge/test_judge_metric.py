@@ -393,7 +393,7 @@ def test_a_panel_on_the_command_line_says_how_far_it_agrees(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "more", [(), ("--max-cost", "0.000001", "--judge-price", "1000/1000")], ids=["unusable", "budget"]
+    "more", [(), ("--judge-max-cost", "0.000001", "--judge-price", "1000/1000")], ids=["unusable", "budget"]
 )
 def test_a_judge_that_did_nothing_ends_the_command_with_3(tmp_path, more):
     file = tmp_path / "rows.jsonl"
@@ -401,7 +401,7 @@ def test_a_judge_that_did_nothing_ends_the_command_with_3(tmp_path, more):
 
     with FakeOpenAI(lambda _request, _n: text("I would rather not.")) as server:
         code, out, err = markbook("score", "judge", file, "--rubric", "helpfulness", "--judge", MODEL, "--base-url",
-                                  server.base_url, "--max-retries", 0, "--json", *more)  # fmt: skip
+                                  server.base_url, "--judge-retries", 0, "--json", *more)  # fmt: skip
 
     found = json.loads(out)["metrics"]["judge"]
     assert (code, found["value"]) == (3, None), err
@@ -520,7 +520,7 @@ def test_a_reply_that_is_no_completion_is_said_in_a_line(tmp_path, choices):
 
     with FakeOpenAI([Reply(json.dumps(body).encode())]) as server:
         code, _, err = markbook("score", "judge", file, "--rubric", "helpfulness", "--judge", MODEL, "--base-url",
-                                server.base_url, "--max-retries", 0)  # fmt: skip
+                                server.base_url, "--judge-retries", 0)  # fmt: skip
 
     assert code == 3
     assert "the server's reply cannot be read: " in err

@@ -35,7 +35,7 @@ def check(tmp_path, script, *args):
     with FakeOpenAI(script) as server:
         code, out, err = markbook(
             "judge", "check", "--judge", "openai:gpt-x", "--papers", papers(tmp_path), "--base-url", server.base_url,
-            "--json", "--max-retries", "0", *args,
+            "--json", "--judge-retries", "0", *args,
         )  # fmt: skip
     return code, json.loads(out) if out else None, err
 

@@ -9,7 +9,7 @@ from support.fake_openai import FakeOpenAI, fill, good, schema_of, text
 from support.review_kit import markbook, only_run, papers, reviews, rows_of
 
 PAIR = ("--similarity", "cosine,jaccard")
-WEIGHTS = ("--judge", "openai:m", "--token-weights")
+WEIGHTS = ("--judge", "openai:m", "--judge-token-weights")
 # What the judge nearly said, by criterion: probabilities of tokens in the place of the mark.
 NEARLY = {
     "actionable_feedback": {"4": 0.6, "3": 0.3, " 5": 0.04, "5": 0.01, "none": 0.05},
@@ -146,7 +146,7 @@ def test_a_resume_with_the_weights_of_a_run_without_them_is_another_run(tmp_path
         args = ("review", *inputs, *PAIR, "--judge", "openai:m", "--base-url", server.base_url)
         assert markbook(*args, "--output", tmp_path / "out")[0] == 0
 
-        code, _, err = markbook(*args, "--token-weights", "--resume", only_run(tmp_path / "out"))
+        code, _, err = markbook(*args, "--judge-token-weights", "--resume", only_run(tmp_path / "out"))
 
     assert code == 2
     assert "config.judge" in err

@@ -265,7 +265,14 @@ def test_checks_on_the_command_line(tmp_path):
     (tmp_path / "rows.jsonl").write_text('{"candidate": "a refund of 5 EUR"}\n{"candidate": "no"}\n')
 
     code, out, _ = markbook(
-        "score", "contains,regex", tmp_path / "rows.jsonl", "-o", "text=refund", "-o", "pattern=[0-9]+ EUR", "--rows"
+        "score",
+        "contains,regex",
+        tmp_path / "rows.jsonl",
+        "--option",
+        "text=refund",
+        "--option",
+        "pattern=[0-9]+ EUR",
+        "--rows",
     )
 
     assert code == 0

@@ -60,7 +60,7 @@ def tasks(folder, server, *more, count=12, model="openai:m"):
 
 def test_a_wait_for_a_turn_is_no_part_of_the_deadline(tmp_path):
     with FakeOpenAI(good) as server:
-        more = ("--requests-per-minute", 100, "--judge-timeout", 1.5, "--judge-workers", 4)
+        more = ("--judge-requests-per-minute", 100, "--judge-timeout", 1.5, "--judge-workers", 4)
         code, rows, *_ = review(tmp_path, server, *more, count=5)
 
     # The fifth question waits 2.4 s for its turn.
@@ -111,7 +111,7 @@ PROVIDERS = {
 def test_every_providers_requests_are_bounded_alike(tmp_path, monkeypatch, model):
     with FakeOpenAI([Reply(b'{"error": {"message": "oops"}}', 500)]) as server:
         monkeypatch.setenv(PROVIDERS[model], server.base_url)
-        code, *_ = review(tmp_path, None, "--max-retries", 1, count=2, judge=model)
+        code, *_ = review(tmp_path, None, "--judge-retries", 1, count=2, judge=model)
 
     assert (code, server.calls) == (3, 4)
 
@@ -126,7 +126,7 @@ def test_every_providers_requests_are_bounded_alike_when_answers_are_generated(t
 
 def test_a_redirect_is_a_request_like_any_other(tmp_path):
     with FakeOpenAI([Reply(b"", 307, headers={"Location": "/v1/chat/completions"})]) as server:
-        code, _, run, _, err = review(tmp_path, server, "--max-retries", 2, "--judge-workers", 1, count=4)
+        code, _, run, _, err = review(tmp_path, server, "--judge-retries", 2, "--judge-workers", 1, count=4)
 
     assert (code, server.calls) == (3, 3)
     assert run["judge_account"]["openai:m"]["requests"] == 3
@@ -164,7 +164,7 @@ def _prompted_only(request, _n):
 @pytest.mark.parametrize("retries", [0, 1, 2])
 def test_a_server_that_knows_prompted_replies_only_loses_nothing(tmp_path, retries):
     with FakeOpenAI(_prompted_only) as server:
-        code, rows, *_ = review(tmp_path, server, "--max-retries", retries, count=6)
+        code, rows, *_ = review(tmp_path, server, "--judge-retries", retries, count=6)
 
     # Finding out how to ask takes two requests a run.
     assert (code, marks(rows), server.calls) == (0, [0.75] * 6, 8)
@@ -195,7 +195,7 @@ def test_what_no_retry_can_mend_ends_the_asking_at_once_and_is_said(tmp_path, st
 
 def test_a_judge_that_is_down_is_not_asked_a_hundred_times(tmp_path):
     with FakeOpenAI([Reply(b'{"error": {"message": "oops"}}', 503)]) as server:
-        code, *_ = review(tmp_path, server, "--max-retries", 0, "--judge-workers", 1, count=40)
+        code, *_ = review(tmp_path, server, "--judge-retries", 0, "--judge-workers", 1, count=40)
 
     assert (code, server.calls) == (3, 10)
 
@@ -208,7 +208,7 @@ def test_a_request_that_timed_out_has_an_unknown_cost_and_counts_at_its_worst(tm
         return Reply(good(request).body, seconds=30)
 
     # 2,000 tokens may come back: at 100 dollars a million that is .2. What it reads costs about as much again.
-    options = ("--judge-price", "100/100", "--max-cost", 1.4, "--judge-timeout", 0.4, "--max-retries", 0)
+    options = ("--judge-price", "100/100", "--judge-max-cost", 1.4, "--judge-timeout", 0.4, "--judge-retries", 0)
     with FakeOpenAI(script) as server:
         code, _, run, out, _ = review(tmp_path, server, *options, "--judge-workers", 1, count=8)
         judged = server.calls
@@ -233,7 +233,7 @@ def test_a_resumed_run_knows_what_was_spent_before(tmp_path):
     def script(request, _n):
         return Reply(good(request).body, seconds=30 if down[0] else 0)
 
-    options = ("--judge-price", "100/100", "--max-cost", 1.4, "--judge-timeout", 1, "--max-retries", 0)
+    options = ("--judge-price", "100/100", "--judge-max-cost", 1.4, "--judge-timeout", 1, "--judge-retries", 0)
     with FakeOpenAI(script) as server:
         review(tmp_path, server, *options, "--judge-workers", 1, count=8)
         before, down[0] = server.calls, False
@@ -252,7 +252,7 @@ def test_a_name_at_another_address_has_no_listed_price(tmp_path, way):
             cost = run["judge_account"]["openai:gpt-4o-mini"]["cost"]
             code, _, err = markbook(
                 "review", *inputs_again(tmp_path), "--judge", "openai:gpt-4o-mini", "--base-url", server.base_url,
-                "--max-cost", 1, "--output", tmp_path / "other",
+                "--judge-max-cost", 1, "--output", tmp_path / "other",
             )  # fmt: skip
             assert (code, "--judge-price IN/OUT" in err, (tmp_path / "other").exists()) == (2, True, False)
         else:
@@ -341,7 +341,7 @@ def test_two_contradicting_results_in_one_reply_count_as_none(tmp_path):
         return completion({"content": None, "tool_calls": calls}, finish="tool_calls")
 
     with FakeOpenAI(script) as server:
-        code, rows, *_ = review(tmp_path, server, "--max-retries", 0, count=1)
+        code, rows, *_ = review(tmp_path, server, "--judge-retries", 0, count=1)
 
     assert (code, marks(rows)) == (3, [None])
     assert "two results" in rows[0]["missing"]["tier2.constructiveness"]["detail"]

@@ -132,8 +132,8 @@ def test_reviews_that_the_page_has_no_room_for_count_in_what_it_says_of_their_sy
 
     assert len(first.answers) == 40
     assert first.outcomes == (
-        ("a", "scored", "0.300 accept"),  # the worst of its forty, not the last
-        ("b", "scored", "0.700 accept"),
+        ("a", "scored", "30.0 accept"),  # the worst of its forty, not the last
+        ("b", "scored", "70.0 accept"),
         ("c", "partial", "composite missing"),
     )
     assert other.outcomes[1:] == (("b", "absent", ""), ("c", "absent", ""))

@@ -128,6 +128,7 @@ def test_samples_that_one_model_alone_solved_are_named():
     assert found.solved_by_none == ("t3",)
     (table,) = (table for table in tables(found) if table.title == "Solved by one model only, or by none")
     assert table.rows == (("a", "1", "t1"), ("b", "1", "t2"), ("no model", "1", "t3"))
+    assert table.note == "A model solves a sample if all tests pass in every attempt."
     (table,) = (table for table in tables(compare_sheet(passes(a="10", b="10"))) if table.title.startswith("Solved"))
     assert table.rows == (("no model", "1", "t1"),)
 

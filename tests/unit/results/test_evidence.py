@@ -33,7 +33,7 @@ def test_rouge_names_what_matches_and_what_is_missed():
     (one,) = (each for each in found("rouge1", "The cat lay on a mat", REFERENCE) if each.metric == "rouge1")
 
     # 6 words each; the, cat, on, mat match
-    assert one.lead == "precision 0.667, recall 0.667"
+    assert one.lead == "precision 66.7 %, recall 66.7 %"
     assert lists(one) == {
         "words matched": (4, {"the", "cat", "on", "mat"}),
         "words missed": (2, {"the", "sat"}),

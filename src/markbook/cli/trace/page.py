@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from markbook.errors import OutputError, os_errors_as
@@ -17,7 +17,7 @@ from markbook.metrics.graph.all_metrics import METRICS, PRIMARY
 from markbook.metrics.graph.paths import GraphMetric
 from markbook.report.item import describe_steps
 from markbook.text import terminal
-from markbook.text.format import NOTHING, format_number
+from markbook.text.format import NOTHING, format_number, format_sum
 from markbook.types import Measurement
 
 if TYPE_CHECKING:
@@ -164,8 +164,11 @@ def view(total: TraceSum) -> dict[str, object]:
     ends = {True: "succeeded", False: "failed", None: "without an outcome in the log"}
     outcomes = [f"{total.outcomes[success]:,} {words}" for success, words in ends.items() if total.outcomes[success]]
     columns = ("id", "task", "success", "agents", "tool_calls", "messages", "input_tokens", "output_tokens", "seconds")
-    cells = [[run[column] for column in columns] for run in total.runs[:_RUNS] if total.count > 1]
-    run_rows = [[_format_cell(cell) for cell in row] for row in cells]
+    run_rows = [
+        [_format_cell(run[column], partial.get(column)) for column in columns]
+        for run, partial in zip(total.runs[:_RUNS], total.partial, strict=False)
+        if total.count > 1
+    ]
     return {
         "name": terminal(total.name),
         "headline": f"{total.count:,} runs: {', '.join(outcomes)}." if total.count > 1 else "",
@@ -190,16 +193,15 @@ def view(total: TraceSum) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _format_cell(cell: object) -> str:
+def _format_cell(cell: Any, known: tuple[int, int] | None = None) -> str:
     if cell is None:
         return NOTHING
+    if known is not None:
+        return format_sum(cell, known, "model calls")
     return format_number(cell, 1) if isinstance(cell, float) else terminal(str(cell), limit=80)
 
 
 def _counts(total: TraceSum) -> list[tuple[str, str]]:
-    def format_known(value: float | None, form: str = ",") -> str:
-        return "unknown" if value is None else format(value, form)
-
     assert total.first is not None
     return [
         ("Format", total.first.format),
@@ -207,10 +209,10 @@ def _counts(total: TraceSum) -> list[tuple[str, str]]:
         ("Agents", f"{len(total.agents):,}"),
         ("Tool calls", f"{total.tool_calls:,}"),
         ("Messages", f"{total.messages:,}"),
-        ("Tokens in", format_known(total.input_tokens)),
-        ("Tokens out", format_known(total.output_tokens)),
+        ("Tokens in", total.say_total("input_tokens")),
+        ("Tokens out", total.say_total("output_tokens")),
         ("Cost", "unknown" if total.cost is None else f"${total.cost:.4f}"),
-        ("Seconds", format_known(total.seconds, ",.1f")),
+        ("Seconds", total.say_total("seconds", ",.1f")),
     ]
 
 

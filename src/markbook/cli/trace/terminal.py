@@ -15,7 +15,7 @@ from markbook.metrics.graph.all_metrics import PRIMARY, AcrossRuns
 from markbook.metrics.graph.paths import Profile
 from markbook.report.item import order_steps
 from markbook.text import terminal
-from markbook.text.format import NOTHING
+from markbook.text.format import NOTHING, format_sum
 from markbook.trace import CostSum, Step, StepKind, Trace, add_known
 from markbook.types import Measurement, missing_kinds
 
@@ -60,6 +60,9 @@ class TraceSum:
         self.cache_written_tokens: int | None = None
         self._costs = CostSum("runs")
         self.seconds: float | None = None
+        self.partial: list[Mapping[str, tuple[int, int]]] = []
+        """For each of `runs` which of its sums lack some model calls."""
+        self._known: Counter[str] = Counter()
         self._across = AcrossRuns(self.profile)
         self._only: Mapping[str, Measurement] = {}
 
@@ -103,6 +106,8 @@ class TraceSum:
         self.cache_written_tokens = add_known((self.cache_written_tokens, run.cache_written_tokens))
         self._costs.add(run.cost)
         self.seconds = run.seconds if self.seconds is None else self.seconds + (run.seconds or 0.0)
+        for name in ("input_tokens", "output_tokens", "seconds"):
+            self._known[name] += getattr(run, name) is not None and name not in run.partial
         self.unrecognised.update(run.unrecognised)
         for counts, names in ((self.agents, run.agents), (self.declared, run.declared)):
             # A log can name a new agent in every step: memory stays bounded, whatever the file holds.
@@ -115,6 +120,7 @@ class TraceSum:
         if source and len(self.references) < MAX_LISTED:
             self.references[source] += 1
         if len(self.runs) < MAX_LISTED:
+            self.partial.append(run.partial)
             self.runs.append({
                 "id": run.id, "task": run.task, "trial": run.trial, "success": run.success, "agents": len(run.agents),
                 "tool_calls": run.tool_calls, "messages": run.messages, "input_tokens": run.input_tokens,
@@ -132,6 +138,11 @@ class TraceSum:
             # Pairs that are known are counted on; only new ones are left out.
             if pair in pairs or len(pairs) < MAX_NAMES:
                 pairs[pair] += 1
+
+    def say_total(self, name: str, form: str = ",") -> str:
+        """Return a sum over the runs, or over a single run's model calls, with how many of them it lacks."""
+        known = (self._known[name], self.count) if self.count > 1 else self.partial[0].get(name, (1, 1))
+        return format_sum(getattr(self, name), known, "runs" if self.count > 1 else "model calls", form)
 
     def as_json(self) -> dict[str, object]:
         """Return the object that `--json` prints; every value stands beside its n and n_missing."""
@@ -188,14 +199,13 @@ def show(total: TraceSum, steps: int) -> None:
     first = total.first
     assert first is not None  # a file without a run is an error of its own
     run = total.shown or first
-    tokens, out = ("unknown" if count is None else f"{count:,}" for count in (total.input_tokens, total.output_tokens))
     summary = (
         f"{terminal(total.name)}  ({first.format}, {total.count} run{'s' * (total.count != 1)})\n"
         f"agents {len(total.agents)}   tool calls {total.tool_calls:,}   messages {total.messages:,}   "
-        f"tokens in {tokens}, out {out}"
+        f"tokens in {total.say_total('input_tokens')}, out {total.say_total('output_tokens')}"
     )
     summary += "" if total.cost is None else f"   cost ${total.cost:.4f}"
-    summary += "" if total.seconds is None else f"   time {total.seconds:.2f} s"
+    summary += "" if total.seconds is None else f"   time {total.say_total('seconds', '.2f')} s"
     console.print(Text(summary))
     for source, count in total.references.most_common(5):
         console.print(Text(f"reference: {terminal(source)} ({count} run{'s' * (count != 1)})"))

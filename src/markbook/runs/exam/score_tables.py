@@ -454,10 +454,7 @@ def comparison_text(tallies: Sequence[Tally], *, benchmark: str, notes: Sequence
             rows = []
             for group in groups:
                 scores = [tally.exam_score(tally.places(grouping, group)) for tally in best]
-                spreads = [
-                    f" {_SCALE.spread(score.interval.low, score.interval.high)}" if score.interval else ""
-                    for score in scores
-                ]
+                spreads = [f" {_SCALE.interval(score.interval)}" if score.interval else "" for score in scores]
                 rows.append(
                     (
                         markdown(group),
@@ -554,8 +551,8 @@ def _percent(value: float | None) -> str:
 
 
 def _interval(summary: Summary) -> str:
-    interval = summary.interval
-    return NOTHING if interval is None else f"{_SCALE.spread(interval.low, interval.high)} ({interval.method})"
+    method = "" if summary.interval is None else f" ({summary.interval.method})"
+    return f"{_SCALE.interval(summary.interval)}{method}"
 
 
 def _absent(summary: Summary) -> int:

@@ -287,7 +287,7 @@ def _scores(tallies: Sequence[Tally], comparison: Comparison | None) -> Section:
         total, attempted = tally.exam_score(), tally.attempted_score()
         share = tally.separated_share
         row = (
-            tally.model, _SCALE.value(total.value), _SCALE.spread(total.interval.low, total.interval.high) if total.interval else NOTHING, _SCALE.value(attempted.value),
+            tally.model, _SCALE.value(total.value), _SCALE.interval(total.interval), _SCALE.value(attempted.value),
             f"{tally.n_answered} of {len(tally.samples)}", _SCALE.value(tally.error_rate), _SCALE.value(share),
             f"{tally.n_unchecked:,}",
         )  # fmt: skip

@@ -22,12 +22,11 @@ from markbook.runs.conductor import conduct
 from markbook.runs.kind import Kind, Machines, Planned, Watcher, WorkEnd
 from markbook.runs.options import RunOptions
 from markbook.runs.reviews.config import ReviewConfig
-from markbook.runs.reviews.reports import judges_said, reports, review_page
+from markbook.runs.reviews.reports import judges_said, metric_scale, reports, review_page
 from markbook.runs.reviews.review_rows import ReviewsView, get_tier
 from markbook.runs.reviews.summary import read_journal, score
 from markbook.store import Manifest, Run, RunWriter
 from markbook.text import cut
-from markbook.text.format import format_number
 from markbook.types import Direction, Missing, MissingKind
 
 # The marks of a run of peer reviews.
@@ -168,7 +167,10 @@ class ReviewResults(ReviewsView):
         """
         row = self.row_at(location)
         facts = tuple(
-            (f"{tier} {name}", format_number(value) if isinstance(value, float) else str(value))
+            (
+                f"{tier} {name}",
+                metric_scale(self.summary, f"{tier}.{name}").value(value) if isinstance(value, float) else str(value),
+            )
             for tier in _TIERS
             for name, value in get_tier(row, tier).items()
             if isinstance(value, int | float | str)

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from markbook import text
-from markbook.measurements import IntervalRecord
 from markbook.report import charts
 from markbook.report.page import Chart, Page, Problem, Section, ShownAnswer
 from markbook.report.words import chart_cells, summary_cells
@@ -30,7 +29,7 @@ from markbook.runs.rows import chart_bars
 from markbook.stats.intervals import mean_interval
 from markbook.store import encode
 from markbook.text import Table, cut, markdown_table
-from markbook.text.format import NOTHING, format_interval, format_level, format_number, format_percent
+from markbook.text.format import NOTHING, Scale, format_level, format_percent
 from markbook.types import Summary
 from markbook.why import Evidence
 
@@ -79,6 +78,7 @@ def time_sections(view: ReviewsView, systems: Sequence[str]) -> list[Section]:
     if field is None or not any(row["tier1"].get("execution_time") is not None for _, row in rows):
         return []
     tier, name = field
+    scale = metric_scale(view.summary, f"{tier}.{name}")
     lines, cells = [], []
     for system in systems:
         mine = [row for owner, row in rows if owner == system]
@@ -92,7 +92,7 @@ def time_sections(view: ReviewsView, systems: Sequence[str]) -> list[Section]:
         estimate = mean_interval([min(1.0, max(0.0, mark)) for mark in marks])
         seconds = math.fsum(times) / len(times)
         value = math.fsum(marks) / len(marks)
-        lines.append((system, f"{seconds:.2f}", format_number(value), str(len(times)), str(len(marks))))
+        lines.append((system, f"{seconds:.2f}", scale.value(value), str(len(times)), str(len(marks))))
         low, high = (
             (estimate.low, estimate.high) if estimate.low is not None and estimate.high is not None else (value, value)
         )
@@ -224,7 +224,7 @@ def _agreement_head(summary: ReviewSummary) -> str:
 
 def _agreement_rows(summary: ReviewSummary) -> list[tuple[str, ...]]:
     return [
-        (name, format_number(agreement["value"]), _format_interval(agreement["interval"]), str(agreement["n"]))
+        (name, Scale().value(agreement["value"]), Scale().interval(agreement["interval"]), str(agreement["n"]))
         for name, agreement in sorted(summary["judge_agreement"].items())
     ]
 
@@ -234,13 +234,13 @@ def _tier(summary: ReviewSummary, systems: Sequence[str], tier: Tier) -> Section
     rows, cells, intervals = [], [], []
     names = [name for name in summary["systems"][systems[0]]["metrics"] if name.startswith(tier)] if systems else []
     for name in names:
-        short = name.partition(".")[2]
+        short, scale = name.partition(".")[2], metric_scale(summary, name)
         for system in systems:
             summary_ = Summary.from_record(summary["systems"][system]["metrics"][name])
             intervals.append(summary_.interval)
-            bounds = NOTHING if summary_.bounds is None else format_interval(*summary_.bounds)
-            rows.append((short, system, *summary_cells(summary_), bounds))
-            cells += chart_cells(short, system, summary_)
+            bounds = NOTHING if summary_.bounds is None else scale.spread(*summary_.bounds)
+            rows.append((short, system, *summary_cells(summary_, scale), bounds))
+            cells += chart_cells(short, system, summary_, scale)
     level, worst_best = format_level(intervals), "If all missing were worst, best"
     headers = ("Metric", "System", "Mean", f"{level} CI", "Scored", "Missing", worst_best)
     table = Table(title, headers, tuple(rows), frozenset({2, 3, 4}))
@@ -296,7 +296,7 @@ def _papers(view: ReviewsView) -> list[Problem]:
             # A missing composite is below any number, so that it is what the page shows of the paper.
             mark = (-math.inf, "") if score is None else (score, str(row["composite"].get("recommendation")))
             worst[key] = min(mark, worst.get(key, mark))
-    room = Room()
+    room, scale = Room(), metric_scale(view.summary, "composite.composite_score")
     problems = []
     for paper, rows in by_paper.items():
         outcomes: list[tuple[str, Status, str]] = []
@@ -307,13 +307,18 @@ def _papers(view: ReviewsView) -> list[Problem]:
             elif lowest[0] == -math.inf:
                 outcomes.append((system, find_status(is_complete=False), "composite missing"))
             else:
-                outcomes.append((system, find_status(), f"{format_number(lowest[0])} {lowest[1]}"))
-        problems.append(_paper(paper, rows, outcomes, total[paper], room))
+                outcomes.append((system, find_status(), f"{scale.value(lowest[0])} {lowest[1]}"))
+        problems.append(_paper(view.summary, paper, rows, outcomes, total[paper], room))
     return problems
 
 
 def _paper(
-    paper: str, rows: Sequence[ReviewRow], outcomes: Sequence[tuple[str, Status, str]], total: int, room: Room
+    summary: ReviewSummary,
+    paper: str,
+    rows: Sequence[ReviewRow],
+    outcomes: Sequence[tuple[str, Status, str]],
+    total: int,
+    room: Room,
 ) -> Problem:
     answers = []
     for row in rows:
@@ -323,7 +328,11 @@ def _paper(
         reasons = "; ".join(f"{field}: {reason.kind}" for field, reason in collect_reasons(row).items())
         numbers = []
         for tier in ("tier1", "tier2", "tier3"):
-            values = [f"{name} {format_number(value)}" for name, value in row[tier].items() if isinstance(value, float)]
+            values = [
+                f"{name} {metric_scale(summary, f'{tier}.{name}').value(value)}"
+                for name, value in row[tier].items()
+                if isinstance(value, float)
+            ]
             numbers += [f"{tier}: {', '.join(values)}"] if values else []
         answers.append(
             ShownAnswer(
@@ -343,17 +352,23 @@ def _paper(
 _SHORT = {"tier1": "1", "tier2": "2", "tier3": "3", "composite": "composite"}
 
 
-def tier_rows(system: SystemSummary) -> list[tuple[str, ...]]:
+def metric_scale(summary: ReviewSummary, name: str) -> Scale:
+    """Return how the numbers of a field are written: alike for all systems, as documented formulas may leave 0..1 for some."""
+    return Scale(*(of["metrics"][name]["range"] for of in summary["systems"].values() if name in of["metrics"]))
+
+
+def tier_rows(summary: ReviewSummary, system: str) -> list[tuple[str, ...]]:
     """Return the tier table of one system: tier, metric, value, interval, scored, missing."""
+    metrics = summary["systems"][system]["metrics"]
     return [
-        (_SHORT[tier], name, *summary_cells(Summary.from_record(system["metrics"][f"{tier}.{name}"])))
-        for tier, name in FIELDS
+        (_SHORT[tier], name, *summary_cells(Summary.from_record(metrics[field]), metric_scale(summary, field)))
+        for tier, name, field in ((tier, name, f"{tier}.{name}") for tier, name in FIELDS)
     ]
 
 
-def short_rows(system: SystemSummary) -> list[tuple[str, ...]]:
+def short_rows(summary: ReviewSummary, system: str) -> list[tuple[str, ...]]:
     """Return the tier table for a terminal: a tier in which nothing has a value is one row."""
-    rows = tier_rows(system)
+    rows = tier_rows(summary, system)
     empty = {tier for tier, *_ in rows if all(row[2] == NOTHING for row in rows if row[0] == tier)}
     table_rows: list[tuple[str, ...]] = []
     for row in rows:
@@ -381,7 +396,7 @@ def markdown(summary: ReviewSummary) -> str:
         ),
     ]
     for name, system in summary["systems"].items():
-        table = markdown_table(tier_head(system), tier_rows(system))
+        table = markdown_table(tier_head(system), tier_rows(summary, name))
         lines += ["", f"## {text.markdown(name)}", "", *table, "", *_below(system)]
     lines += ["", "## Human reviews against one another", "", *_human(summary)]
     lines += ["", "## How much hangs on the weights", ""]
@@ -403,21 +418,17 @@ def markdown(summary: ReviewSummary) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _format_interval(ends: IntervalRecord | None) -> str:
-    return NOTHING if ends is None else format_interval(ends["low"], ends["high"])
-
-
 def _below(system: SystemSummary) -> list[str]:
     labels = ", ".join(f"{count} {name}" for name, count in system["recommendations"].items()) or "none"
-    own = system["own_recommendation"]
+    own, share = system["own_recommendation"], Scale((0.0, 1.0))
     lines = [f"Recommendations by composite: {labels}."]
     if gaps := review_lacking.lines(system):
         lines += ["", "What the composite lacks:", "", *(f"- {text.markdown(gap)}" for gap in gaps), ""]
     if own["n"]:
         lines.append(
-            f"The reviews' own recommendations differ from the human mean by {format_number(own['mean_absolute_difference'])} "
-            f"{_format_interval(own.get('mean_absolute_difference_interval'))} of the scale on average ({own['n']} reviews; "
-            f"{format_number(own['mean_difference'], signed=True)} {_format_interval(own.get('mean_difference_interval'))} signed)."
+            f"The reviews' own recommendations differ from the human mean by {share.value(own['mean_absolute_difference'])} "
+            f"{share.interval(own.get('mean_absolute_difference_interval'))} % of the scale on average ({own['n']} reviews; "
+            f"{share.gap(own['mean_difference'])} {share.interval(own.get('mean_difference_interval'), signed=True)} signed)."
         )
     read = system["paper_read"]
     if read["in_part"]:
@@ -434,17 +445,17 @@ def _human(summary: ReviewSummary) -> list[str]:
     rows = []
     for part in ("every_pair", "closest_other", "closest_pair_of_paper"):
         for name, spread in yardstick[part].items():
-            numbers = (format_number(spread[key]) for key in ("median", "min", "max"))
+            numbers = (Scale((0.0, 1.0)).value(spread[key]) for key in ("median", "min", "max"))
             rows.append((part.replace("_", " "), name, str(spread["n"]), *numbers))
     threshold = summary["task_success_threshold"]
     lines = [*markdown_table(("compared", "similarity", "n", "median", "min", "max"), rows), ""]
-    lines.append(f"Task success asks for {format_number(threshold['value'])} ({threshold['from']}).")
+    lines.append(f"Task success asks for {format_percent(threshold['value'])} ({threshold['from']}).")
     if yardstick["success_rate"] is not None:
         lines.append(f"{format_percent(yardstick['success_rate'])} of the human reviews would reach it.")
     elif yardstick["most_possible_combined"] is not None:
         lines.append(
-            f"Even with a semantic score of 1 everywhere, the best human review would reach "
-            f"{format_number(yardstick['most_possible_combined'])}."
+            f"Even with a semantic score of 100 everywhere, the best human review would reach "
+            f"{format_percent(yardstick['most_possible_combined'])}."
         )
     return lines
 

@@ -18,7 +18,6 @@ from markbook.results.kind import Content, Entry, ReplyUsage, Shown
 from markbook.results.sheet import STOPPED_NOTE, Aliases, Cell, Sheet, make_cell
 from markbook.runs.tasks.summaries import TaskAnswer, TaskRecord, TasksView, is_right, main_metric, pass_cell
 from markbook.text import cut
-from markbook.text.format import format_number
 from markbook.types import Direction, Missing, Summary, digest_text
 
 if TYPE_CHECKING:
@@ -257,16 +256,14 @@ class TaskResults(TasksView):
         Raises:
             ValueError: none begins there.
         """
-        from markbook.runs.tasks.sections import answer_status, row_evidence, row_why
+        from markbook.runs.tasks.sections import answer_status, row_evidence, row_facts, row_why
 
         row = self.row_at(location)
-        facts = [(name, format_number(value)) for name, value in row["metrics"].items()]
         usage = ReplyUsage.of(row)
-        facts += usage.facts()
         return Shown(
             str(row.get("model") or "answer"), sample_name(row, several=len(self.summary["tasks"]) > 1),
             answer_status(row, main_metric(self)[0]),
-            tuple(facts), question(row), cut(str(row.get("text") or ""), _TEXT_CAP), reasons_text(row),
+            (*row_facts(row, self), *usage.facts()), question(row), cut(str(row.get("text") or ""), _TEXT_CAP), reasons_text(row),
             why=row_why(row), evidence=row_evidence(row, self), asked=join_prompt(row), references=tuple(row["references"]),
             reply=None if row["reply"] is None else cut(row["reply"], _TEXT_CAP), usage=usage,
         )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from markbook.report import charts
@@ -26,7 +26,7 @@ from markbook.runs.tasks.summaries import (
     main_metric,
 )
 from markbook.text import cut
-from markbook.text.format import NOTHING, format_interval, format_level, format_number, format_p
+from markbook.text.format import NOTHING, Scale, format_level, format_number, format_p
 from markbook.text.table import Table
 from markbook.types import SIGNIFICANCE, Summary
 from markbook.why import Evidence, Why, read_why
@@ -41,12 +41,12 @@ def tables(summary: TasksSummary) -> list[Table]:
     for name, record in summary["groups"].items():
         for key, metric in record["metrics"].items():
             total = Summary.from_record(metric)
-            interval = NOTHING
-            if total.interval is not None:
-                ends = format_interval(total.interval.low, total.interval.high)
-                interval = f"{ends} ({total.interval.method})"
-            over = f"{len(metric['tasks'])} of {len(record['tasks'])} tasks"
-            groups.append((record["alias"] or name, key, format_number(total.value), interval, str(total.n), over))
+            scale, method = Scale(total.range), "" if total.interval is None else f" ({total.interval.method})"
+            interval, over = (
+                f"{scale.interval(total.interval)}{method}",
+                f"{len(metric['tasks'])} of {len(record['tasks'])} tasks",
+            )
+            groups.append((record["alias"] or name, key, scale.value(total.value), interval, str(total.n), over))
     if groups:
         headers: tuple[str, ...] = ("group", "metric", "value", f"{format_level()} CI", "rows", "over")
         tables.append(Table("Groups", headers, tuple(groups), frozenset({2, 4})))
@@ -56,13 +56,13 @@ def tables(summary: TasksSummary) -> list[Table]:
             (
                 f"{gap.first} - {gap.second}",
                 gap.metric,
-                format_number(gap.difference, signed=True),
-                NOTHING if gap.interval is None else format_interval(gap.interval.low, gap.interval.high, signed=True),
+                scale.gap(gap.difference),
+                scale.interval(gap.interval, signed=True),
                 format_p(gap.p_adjusted),
                 str(gap.n),
                 gap.verdict,
             )
-            for gap in gaps
+            for gap, scale in zip(gaps, _gap_scales(gaps, summary["tasks"]), strict=True)
         )
         level = format_level(gap.interval for gap in gaps)
         headers = ("difference", "metric", "paired mean", f"{level} CI", "p (Holm)", "rows", "verdict")
@@ -80,18 +80,29 @@ def panel_rows(tasks: Mapping[str, TaskRecord]) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for task, record in tasks.items():
         for metric, panel in (record.get("panels") or {}).items():
-            ends = panel["interval"]
-            between = NOTHING if ends is None else format_interval(ends["low"], ends["high"])
-            rows.append(
-                (task, metric, format_number(panel["value"]), between, str(panel["n"]), ", ".join(panel["judges"]))
-            )
+            numbers = Scale().value(panel["value"]), Scale().interval(panel["interval"])
+            rows.append((task, metric, *numbers, str(panel["n"]), ", ".join(panel["judges"])))
     return rows
+
+
+def _gap_scales(gaps: Iterable[ContextGap], tasks: Mapping[str, TaskRecord]) -> list[Scale]:
+    """Return how the numbers of each difference are written: as those of its task."""
+    return [Scale(Summary.from_record(tasks[gap.first]["metrics"][gap.metric]).range) for gap in gaps]
 
 
 def summary_text(summary: TasksSummary) -> str:
     """Return `summary.md`."""
-    stopped = "".join(f"{line}\n\n" for line in describe_stop(summary["stopped"])) if "stopped" in summary else ""
+    stopped = "".join(f"{line}\n\n" for line in stop_lines(summary))
     return f"# Tasks\n\n{stopped}" + "\n".join(table.markdown() for table in tables(summary))
+
+
+def stop_lines(summary: TasksSummary) -> list[str]:
+    """Return what is to be said of a run that ended by a rule; nothing of any other."""
+    if "stopped" not in summary:
+        return []
+    metrics = next(iter(summary["tasks"].values()))["metrics"]
+    record = metrics.get(summary["stopped"].get("metric", ""), next(iter(metrics.values())))
+    return describe_stop(summary["stopped"], Summary.from_record(record).range)
 
 
 def _task(name: str, record: TaskRecord) -> Table:
@@ -99,17 +110,17 @@ def _task(name: str, record: TaskRecord) -> Table:
     is_whole = not any(metric.n_missing for metric in metrics.values())
     rows = []
     for key, summary in metrics.items():
-        interval, bounds = summary.interval, summary.bounds
+        interval, bounds, scale = summary.interval, summary.bounds, Scale(summary.range)
         cells: tuple[str, ...] = (
             key if summary.direction == "higher" else f"{key} (lower is better)",
-            format_number(summary.value),
-            NOTHING if interval is None else format_interval(interval.low, interval.high),
+            scale.value(summary.value),
+            scale.interval(interval),
             NOTHING if interval is None else interval.method,
             f"{summary.n} of {record['rows']}",
         )
         if not is_whole:
             missing = ", ".join(f"{count} {kind}" for kind, count in summary.n_missing.items())
-            cells += (missing or NOTHING, format_interval(*bounds) if missing and bounds else NOTHING)
+            cells += (missing or NOTHING, scale.spread(*bounds) if missing and bounds else NOTHING)
         rows.append(cells)
     parts = [f"{record['rows']} rows, {record['answers']} answers"]
     for count, words in (
@@ -155,7 +166,7 @@ def cost_sections(view: TasksView) -> list[Section]:
         lines.append(
             (task, NOTHING if mean is None else format_number(1000 * mean, 4), NOTHING if not known_costs else format_number(math.fsum(known_costs), 4),
              f"{len(known_costs)} of {len(task_costs)}", metric + ("" if summary.direction == "higher" else " (lower is better)"),
-             format_number(value))
+             Scale(summary.range).value(value))
         )  # fmt: skip
         # The chart's axis goes from 0 to 100; other metrics are in the table only.
         if mean is not None and value is not None and 0 <= value <= 1:
@@ -207,7 +218,7 @@ def task_page(view: TasksView) -> Page:
     problems = [
         _problem(view, task if several else "", sample, rows, room) for (task, sample), rows in answers_by_row.items()
     ]
-    warnings = describe_stop(summary["stopped"]) if "stopped" in summary else []
+    warnings = stop_lines(summary)
     for name, task in tasks.items():
         if task["answers"] < task["rows"]:
             warnings.append(f"{name}: {task['rows'] - task['answers']} of {task['rows']} rows have no answer.")
@@ -249,7 +260,9 @@ def _sections(summary: TasksSummary) -> list[Section]:
         table = Table("Agreement between judges", headers, tuple(panels), frozenset({2, 4}))
         sections.append(Section("panels", "Agreement between judges", lead, (table,)))
     if summary["comparisons"]:
-        sections.append(_contexts([ContextGap.from_record(record) for record in summary["comparisons"]]))
+        sections.append(
+            _contexts([ContextGap.from_record(record) for record in summary["comparisons"]], summary["tasks"])
+        )
     return sections
 
 
@@ -260,8 +273,9 @@ def _metrics(name: str, title: str, tasks: Mapping[str, TaskRecord] | Mapping[st
             summary = Summary.from_record(metric_record)
             intervals.append(summary.interval)
             better = "" if summary.direction == "higher" else " (lower is better)"
-            rows.append((task, metric + better, *summary_cells(summary), summary.note))
-            cells += chart_cells(metric, task, summary)
+            scale = Scale(summary.range)
+            rows.append((task, metric + better, *summary_cells(summary, scale), summary.note))
+            cells += chart_cells(metric, task, summary, scale)
     headers = ("Task", "Metric", "Value", f"{format_level(intervals)} CI", "Scored", "Missing", "Note")
     table = Table(title, headers, tuple(rows), frozenset({2, 3, 4}))
     metrics = list(dict.fromkeys(str(cell["group"]) for cell in cells))
@@ -271,25 +285,23 @@ def _metrics(name: str, title: str, tasks: Mapping[str, TaskRecord] | Mapping[st
     return Section(name, title, lead, (table,), chart)
 
 
-def _contexts(gaps: Sequence[ContextGap]) -> Section:
+def _contexts(gaps: Sequence[ContextGap], tasks: Mapping[str, TaskRecord]) -> Section:
     rows: list[tuple[str, ...]] = []
     cells: list[dict[str, object]] = []
     order: list[str] = []
-    for gap in gaps:
+    for gap, scale in zip(gaps, _gap_scales(gaps, tasks), strict=True):
         modes, ends = " − ".join(gap.contexts), gap.interval
-        span = None if ends is None else (ends.low, ends.high)
         rows.append(
-            (gap.metric, modes, gap.first, format_number(gap.difference), NOTHING if span is None else format_interval(*span), format_p(gap.p),
-             format_p(gap.p_adjusted), str(gap.n), format_number(gap.minimum_detectable_effect), gap.verdict)
+            (gap.metric, modes, gap.first, scale.gap(gap.difference), scale.interval(ends, signed=True), format_p(gap.p),
+             format_p(gap.p_adjusted), str(gap.n), scale.value(gap.minimum_detectable_effect), gap.verdict)
         )  # fmt: skip
-        if ends is not None and len(cells) < 30:
+        if gap.difference is not None and ends is not None and len(cells) < 30:
             name = f"{gap.first[:24]} {gap.metric} {modes}"
             order.append(name)
             apart = (gap.p_adjusted or 1.0) < SIGNIFICANCE and (ends.low > 0 or ends.high < 0)
             verdict = "distinguishable" if apart else "not distinguishable"
-            cells.append(
-                {"name": name, "value": gap.difference, "low": ends.low, "high": ends.high, "verdict": verdict}
-            )
+            value, low, high = (scale.factor * number for number in (gap.difference, ends.low, ends.high))
+            cells.append({"name": name, "value": value, "low": low, "high": high, "verdict": verdict})
     headers = (
         "Metric", "Contexts", "Task", "Difference", f"{format_level(gap.interval for gap in gaps)} CI", "p", "p adjusted",
         "Rows", "MDE", "Verdict",
@@ -322,7 +334,7 @@ def _problem(view: TasksView, task: str, sample: str, rows: Sequence[TaskAnswer]
                 total=1 if tests else 0,
                 code=cut(str(row.get("text") or ""), _TEXT_CAP),
                 error=cut("; ".join(part for part in (words, reasons_text(row)) if part), 2000),
-                note=", ".join(f"{name} {format_number(value)}" for name, value in row["metrics"].items()),
+                note=", ".join(map(" ".join, row_facts(row, view))),
                 why=row_why(row, brief=True),
                 evidence=room(row_evidence(row, view)),
             )
@@ -331,8 +343,7 @@ def _problem(view: TasksView, task: str, sample: str, rows: Sequence[TaskAnswer]
     prompt = "\n\n".join(part for part in (rows[0].get("system"), rows[0].get("prompt"), references) if part)
     outcomes: dict[str, tuple[str, Status, str]] = {}
     for row, answer in zip(rows, answers, strict=True):
-        first = next(((name, value) for name, value in row["metrics"].items() if value is not None), None)
-        detail = f"{first[0]} {format_number(first[1])}" if first else "no value"
+        detail = next((" ".join(fact) for fact in row_facts(row, view) if fact[1] != NOTHING), "no value")
         is_named = answer.status in ("scored", "passed", "failed") and not answer.total
         # Of several answers the worst: a model that fails sometimes is not shown as passing.
         worst = outcomes.get(answer.model)
@@ -360,11 +371,22 @@ def row_why(row: TaskAnswer, *, brief: bool = False) -> Why | None:
     return why.brief(_FAILURES, _PRINTED) if why is not None and brief else why
 
 
-def row_evidence(row: TaskAnswer, view: TasksView) -> tuple[Evidence, ...]:
-    """Return everything that an answer's scores rest on."""
+def _row_summaries(row: TaskAnswer, view: TasksView) -> dict[str, Summary]:
+    """Return the numbers of an answer's task, by the names that its row has for them."""
     task = view.summary["tasks"].get(row["task"])  # a damaged run may lack it
     records = task["metrics"] if task else {}
-    summaries = {key.partition(",")[0]: Summary.from_record(record) for key, record in records.items()}
+    return {key.partition(",")[0]: Summary.from_record(record) for key, record in records.items()}
+
+
+def row_facts(row: TaskAnswer, view: TasksView) -> list[tuple[str, str]]:
+    """Return an answer's numbers, each on the scale of its metric."""
+    scales = {name: Scale(summary.range) for name, summary in _row_summaries(row, view).items()}
+    return [(name, scales.get(name, Scale()).value(value)) for name, value in row["metrics"].items()]
+
+
+def row_evidence(row: TaskAnswer, view: TasksView) -> tuple[Evidence, ...]:
+    """Return everything that an answer's scores rest on."""
+    summaries = _row_summaries(row, view)
     return collect_evidence(
         row["metrics"],
         row.get("stats") or {},

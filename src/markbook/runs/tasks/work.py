@@ -39,7 +39,6 @@ from markbook.results.stopping import (
     Marks,
     StoppedRecord,
     Stopping,
-    describe_stop,
     open_against,
     parse_rule,
     stop_identity,
@@ -61,7 +60,7 @@ from markbook.runs.tasks.grading import (
     start_workers,
 )
 from markbook.runs.tasks.plan import Plan, TaskPlan, iterate_judges, judge_memory, plan_tasks, planned_signatures
-from markbook.runs.tasks.sections import summary_text
+from markbook.runs.tasks.sections import stop_lines, summary_text
 from markbook.runs.tasks.task_options import JUDGING, TaskOptions
 from markbook.sandbox import Job
 from markbook.store import Manifest, RunWriter
@@ -284,7 +283,7 @@ def answer_and_mark(plan: TasksPlan, journal: RunWriter, machines: Machines, wat
         results = mark_part(done)
     replies = replies_to(done)
     summary = results.summary(options.model or "") | ({"stopped": stopped} if stopped else {})
-    for line in describe_stop(stopped) if stopped else ():
+    for line in stop_lines(summary):
         watch.on_note(line)
     files = {
         "results.jsonl": results.rows(),
