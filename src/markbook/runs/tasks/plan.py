@@ -174,7 +174,7 @@ class TaskPlan:
         names = [
             *(bound.key for bound in self.metrics),
             *(self.passes.keys if self.passes else ()),
-            *(key for scorer in self.scorers for key in scorer.keys),
+            *(key for scorer in self.scorers for key in scorer.known),
         ]
         return [self.key(name, filtered.pipeline) for filtered in self.pipelines for name in names]
 
@@ -284,7 +284,7 @@ def planned_signatures(plans: Sequence[TaskPlan], key: str) -> dict[str, str]:
     by_task: dict[str, str] = {}
     for plan in plans:
         signatures = {bound.key: bound.metric.signature for bound in plan.metrics}
-        signatures |= {name: scorer.get_scored(name).signature for scorer in plan.scorers for name in scorer.keys}
+        signatures |= {name: scorer.get_scored(name).signature for scorer in plan.scorers for name in scorer.known}
         named = {plan.key(name, of.pipeline): mark for of in plan.pipelines for name, mark in signatures.items()}
         if key in named:
             by_task[plan.task.name] = named[key]
