@@ -221,24 +221,25 @@ class Replies:
         self._watch.did(Progress(" ".join(map(str, reply.key)), reply.missing is None, why))
 
 
+def sum_field(replies: Sequence[ModelReply], name: str) -> Any:
+    """Return the sum of a number over replies; a sum with an unknown part is unknown, and so is that of none."""
+    values = [getattr(reply, name) for reply in replies]
+    return None if not values or None in values else sum(values)
+
+
 def sum_usage(replies: Sequence[ModelReply]) -> TokenUsage:
     """Return what replies cost, those that brought nothing too."""
     answered = [reply for reply in replies if reply.missing is None]
     replies_asked = [reply for reply in replies if reply.requests or reply.cost_at_most or reply.missing is None]
 
-    def total(name: str, of: Sequence[ModelReply]) -> Any:
-        values = [getattr(reply, name) for reply in of]
-        # A sum with an unknown part is unknown.
-        return None if not values or any(value is None for value in values) else sum(values)
-
     return {
         "replies": len(answered),
         "failed": len(replies) - len(answered),
         "requests": sum(reply.requests for reply in replies),
-        "input_tokens": total("input_tokens", answered),
-        "output_tokens": total("output_tokens", answered),
-        "cost": total("cost", replies_asked),
-        "cost_at_most": total("cost_at_most", replies_asked),
+        "input_tokens": sum_field(answered, "input_tokens"),
+        "output_tokens": sum_field(answered, "output_tokens"),
+        "cost": sum_field(replies_asked, "cost"),
+        "cost_at_most": sum_field(replies_asked, "cost_at_most"),
         "replies_without_price": sum(reply.cost is None for reply in replies_asked),
     }
 
