@@ -155,6 +155,12 @@ class Stopping:
             DataError: the two have no sample in common.
         """
         self.rule = rule
+        values = {
+            model: {sample: cell.value for sample, cell in cells.items()}
+            for model, cells in (baseline.marks.items() if baseline is not None else ())
+        }
+        self.identity = {"when": rule.text, "baseline": digest(values) if values else None}
+        """What run.json holds of it: with another rule or another baseline a run cannot go on."""
         self.range, self.direction = plan.range, plan.direction
         if rule.when == "decided" and baseline is None:
             raise UsageError("nothing says against what it is to be decided", hint="name a finished run with --against")
@@ -340,15 +346,6 @@ def open_against(against: str | os.PathLike[str] | None, when: str) -> Results |
     if len(paths) > 1:
         raise DataError(f"{len(paths)} runs lie here, and one is the baseline", at=os.fspath(against), hint="name it")
     return open_results(open_run(paths[0]))
-
-
-def stop_identity(stopping: Stopping, baseline: Sheet | None) -> dict[str, object]:
-    """Return what run.json holds of it: with another rule or another baseline a run cannot go on."""
-    values = {
-        model: {sample: cell.value for sample, cell in cells.items()}
-        for model, cells in (baseline.marks.items() if baseline is not None else ())
-    }
-    return {"when": stopping.rule.text, "baseline": digest(values) if values else None}
 
 
 def until_enough(

@@ -28,19 +28,20 @@ from typing import TYPE_CHECKING, Any
 
 from markbook.programs.sandboxes import RemoteSandbox
 from markbook.runs.exam.grading import Mark, Tally, exam_sheet, mark
-from markbook.runs.exam.plan import ExamPlan, ExamStop
+from markbook.runs.exam.plan import ExamPlan
 from markbook.runs.exam.results import ExamResults
 from markbook.runs.exam.view import ANSWERS, FAULT, KEPT, MODEL, OUTCOME, SAMPLE, STOPPED, attempt_record, sample_record
 from markbook.runs.kind import Machines, Progress, Start, Watcher, WorkEnd
 from markbook.sandbox import Job, Sandbox
 from markbook.sandbox.job import LOST
 from markbook.store import RunWriter
+from markbook.trace import add_known
 from markbook.types import Attempt, Key, Outcome, ProblemType, Sample
 
 if TYPE_CHECKING:
     from markbook.programs.executions import JobExecutor
     from markbook.programs.marker import MixedBox
-    from markbook.results.stopping import Marks, StoppedRecord
+    from markbook.results.stopping import Marks, StoppedRecord, Stopping
 
 # Every test of a function problem with a freshly loaded solution of its own, beside the usual run of all in one.
 
@@ -117,14 +118,9 @@ def _together(pending: _Under) -> Outcome:
         # Levels go from A, the best, to D: the largest is the weakest, and that is what the attempt ran under.
         isolation=max(single.isolation for single in singles),
         flags=tuple(dict.fromkeys([*flags, ORDER] if differs else flags)),
-        seconds=_sum(outcome.seconds for outcome in (outcome, *singles)),
-        wall_seconds=_sum(outcome.wall_seconds for outcome in (outcome, *singles)),
+        seconds=add_known(outcome.seconds for outcome in (outcome, *singles)),
+        wall_seconds=add_known(outcome.wall_seconds for outcome in (outcome, *singles)),
     )
-
-
-def _sum(values: Iterable[float | None]) -> float | None:
-    numbers = [value for value in values if value is not None]
-    return sum(numbers) if numbers else None
 
 
 class SequentialExam:
@@ -145,7 +141,7 @@ class SequentialExam:
         """Count an attempt that is graded."""
         self._tallies[model].add(self._places[task], outcome, grade)
 
-    def until_enough(self, stop: ExamStop, run: Callable[[Iterable[Attempt]], None]) -> StoppedRecord:
+    def until_enough(self, stop: Stopping, run: Callable[[Iterable[Attempt]], None]) -> StoppedRecord:
         """Run attempts, problem by problem in the drawn order, until enough is seen; return what there is to say.
 
         Args:
@@ -164,10 +160,7 @@ class SequentialExam:
             run(attempt for task in batch for attempt in attempts[task])
             return exam_sheet(list(self._tallies.values())).marks  # a problem without an attempt has 0
 
-        record: StoppedRecord = {
-            "metric": "exam_score",
-            **until_enough(stop.stopping, self._journal, len(self._samples), step),
-        }
+        record: StoppedRecord = {"metric": "exam_score", **until_enough(stop, self._journal, len(self._samples), step)}
         # Reports read how the exam ended from the journal, as they read everything else.
         self._journal.add(STOPPED, (0,), record)
         self._journal.commit()

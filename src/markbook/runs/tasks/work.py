@@ -42,7 +42,6 @@ from markbook.results.stopping import (
     describe_stop,
     open_against,
     parse_rule,
-    stop_identity,
     until_enough,
 )
 from markbook.runs.asking import Replies, connect_generator, goes_on, sum_usage, timings
@@ -82,8 +81,6 @@ class TaskStop:
     """What the run's model is called."""
     metric: str
     """Whose marks decide."""
-    identity: dict[str, Any]
-    """What run.json holds of it."""
 
 
 def plan_stop(plan: Plan, options: TaskOptions) -> TaskStop | None:
@@ -122,7 +119,7 @@ def plan_stop(plan: Plan, options: TaskOptions) -> TaskStop | None:
     signatures = planned_signatures(plan.tasks, metric)
     own = Sheet(metric, marks, limits, direction, digests=digests, by_place=by_place, signatures=signatures)
     stopping = Stopping(parse_rule(options.stop_when), own, baseline_sheet, seed=options.seed)
-    return TaskStop(stopping, model, metric, stop_identity(stopping, baseline_sheet))
+    return TaskStop(stopping, model, metric)
 
 
 def _deciding(plan: Plan, baseline: Finished | None) -> tuple[str, tuple[float, float], Direction, Sheet | None]:
@@ -343,7 +340,7 @@ def _manifest(work: Plan, options: TaskOptions, stop: TaskStop | None) -> Manife
         config["generator"] = options.generator
     if stop is not None:
         # In the config: rows of a run that goes on by another rule could not be told from those of the first.
-        config["stop"] = {**stop.identity, "metric": stop.metric}
+        config["stop"] = {**stop.stopping.identity, "metric": stop.metric}
     # Keys that stand in an address are not the manifest's to keep.
     judging = {
         **options.collect_kept(JUDGING),
