@@ -14,6 +14,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -130,6 +131,8 @@ class SharedCalls:
             return  # nobody waits here to be told: the journal keeps it, and raises it again at the next row
 
 
+JUDGEMENT, JUDGEMENT_GAP = "judgement", "judgement_gap"
+"""The kinds of journal row of judges: an answer that stands, and one that a resumed run asks for again."""
 COMPLETION, UNANSWERED = "completion", "unanswered"
 """The kinds of journal row that hold what a model replied, and what questions cost that brought nothing."""
 _NUMBERS = {
@@ -242,6 +245,15 @@ def sum_usage(replies: Sequence[ModelReply]) -> TokenUsage:
         "cost_at_most": sum_field(replies_asked, "cost_at_most"),
         "replies_without_price": sum(reply.cost is None for reply in replies_asked),
     }
+
+
+def sum_paid(journal: RunWriter) -> dict[str, float]:
+    """Return what each judge has cost in a run so far: a budget is for all of it, however often it is resumed."""
+    paid: dict[str, float] = defaultdict(float)
+    # Calls that brought nothing were paid for too, so both kinds count against the budget.
+    for row in itertools.chain(journal.rows(JUDGEMENT), journal.rows(JUDGEMENT_GAP)):
+        paid[str(row.data["model"])] += row.data.get("paid") or 0.0
+    return paid
 
 
 def timings(replies: Mapping[Key, ModelReply]) -> Iterator[str]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -24,7 +22,7 @@ from markbook.judge.client import Judged, to_record
 from markbook.judge.metric import JudgeMetric, Memory
 from markbook.model import GenerationSettings, PromptRequest
 from markbook.model.cassette import Cassette
-from markbook.runs.asking import sampling_with
+from markbook.runs.asking import JUDGEMENT, JUDGEMENT_GAP, sampling_with, sum_paid
 from markbook.runs.kind import Watcher
 from markbook.runs.tasks.metrics import Bound, RowPassAtK, bind, result_keys
 from markbook.runs.tasks.scorers import Scorer, function_scorers, row_scorer
@@ -35,8 +33,6 @@ from markbook.types import Sample
 # Judges in a run of tasks: what the user says of them, and their answers in the run's journal.
 
 
-JUDGEMENT, GAP = "judgement", "judgement_gap"
-"""The kinds of journal row: an answer that stands, and one that a resumed run asks for again."""
 _EVERY = 20
 
 
@@ -56,10 +52,7 @@ class JournalMemory(Memory):
         self.cassette = cassette
         self._writer, self._watch = writer, watch
         self._known = {str(row.key[0]): row.data for row in writer.rows(JUDGEMENT)}
-        self._spent: dict[str, float] = defaultdict(float)
-        for row in itertools.chain(writer.rows(JUDGEMENT), writer.rows(GAP)):
-            # Calls that brought nothing were paid for too, so both kinds count against the budget.
-            self._spent[str(row.data["model"])] += row.data.get("paid") or 0.0
+        self._spent = sum_paid(writer)
         self._count = 0
 
     def find(self, key: str) -> Mapping[str, object] | None:
@@ -73,7 +66,7 @@ class JournalMemory(Memory):
         self._spent[model] += paid or 0.0
         if judged.is_lasting:
             self._known[key] = record
-        self._writer.add(JUDGEMENT if judged.is_lasting else GAP, (key,), record)
+        self._writer.add(JUDGEMENT if judged.is_lasting else JUDGEMENT_GAP, (key,), record)
         # Each judgement is paid for, so each is safe before the next is asked.
         self._writer.commit()
 
@@ -308,7 +301,7 @@ def _variants(loaded: Loaded, contexts: Sequence[ContextMode]) -> list[tuple[Loa
     """Return a task in each wanted context mode, named as the documented variants are, with its base name."""
     base = loaded.task.name
     # A task that is such a variant already is not named after two modes.
-    for suffix in ("_minimal_context", "_no_context"):
+    for suffix in _SUFFIX.values():
         base = base.removesuffix(suffix)
     if not contexts:
         return [(loaded, base, None)]
@@ -335,7 +328,16 @@ def _plan_one(
         )
     # User code that draws rows draws the same ones in a resumed run.
     with seed_generators() if options.allow_code else contextlib.nullcontext():
-        rows = _rows(task, options, mode, find)
+        rows = load_samples(
+            task,
+            data=None if options.data is None else Path(options.data),
+            limit=options.limit,
+            mode=mode,
+            find=find,
+            documented=options.profile == "documented",
+            turns=options.turns,
+            fetches=options.allow_download,
+        )
     if task.output != "generate_until":
         for pipeline in task.pipelines:
             check_likelihood_filters(pipeline)
@@ -376,19 +378,6 @@ def _plan_one(
 def _omits_first_token(task: Task, options: TaskOptions) -> bool:
     """Whether whole texts are weighed by a server: how likely a first token is, with nothing before it, none says."""
     return task.output == "loglikelihood_rolling" and options.model is not None and not options.system
-
-
-def _rows(task: Task, options: TaskOptions, mode: ContextMode | None, find: Find) -> TaskRows:
-    return load_samples(
-        task,
-        data=None if options.data is None else Path(options.data),
-        limit=options.limit,
-        mode=mode,
-        find=find,
-        documented=options.profile == "documented",
-        turns=options.turns,
-        fetches=options.allow_download,
-    )
 
 
 def _answers(predictions: Path, task: Task, rows: TaskRows, *, alone: bool, several: bool) -> Predictions:
