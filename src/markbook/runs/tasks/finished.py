@@ -16,10 +16,10 @@ from markbook.results.comparison import run_headline
 from markbook.results.files import get_value, reasons_text
 from markbook.results.kind import Content, Entry, ReplyUsage, Shown
 from markbook.results.sheet import STOPPED_NOTE, Aliases, Cell, Sheet, make_cell
-from markbook.runs.tasks.summaries import TaskAnswer, TaskRecord, TasksView, is_right, main_metric, pass_cell
+from markbook.runs.tasks.summaries import TaskAnswer, TasksView, is_right, main_metric, pass_cell
 from markbook.text import cut
 from markbook.text.format import format_number
-from markbook.types import Direction, Missing, Summary, digest_text
+from markbook.types import Direction, Missing, Summary, SummaryRecord, digest_text
 
 if TYPE_CHECKING:
     from markbook.report.page import Page
@@ -44,18 +44,15 @@ def task_sheet(view: TasksView, metric: str | None, *, name: str) -> Sheet:
     chosen = metric or next(iter(keys), "")
     if chosen not in keys:
         raise UsageError(f"the run has no metric {chosen!r}", hint=suggest(chosen, keys))
-    records = (record["metrics"].get(chosen) for record in tasks.values())
-    summaries = [Summary.from_record(record) for record in records if record is not None]
-    signatures = {
-        task: record["metrics"][chosen]["signature"] for task, record in tasks.items() if chosen in record["metrics"]
-    }
+    records = {task: record["metrics"][chosen] for task, record in tasks.items() if chosen in record["metrics"]}
+    summaries = [Summary.from_record(record) for record in records.values()]
     own, _, pipeline = chosen.partition(",")
     marks_by_model: dict[str, dict[str, list[_Mark]]] = {}
     meta: dict[str, Mapping[str, str]] = {}
     several = len(tasks) > 1
     digests: dict[str, str] = {}
     by_place = all(record.get("ids", "place") == "place" for record in tasks.values())
-    means = _Whole(tasks, chosen)
+    means = _Whole(records)
     for row in view.rows():
         if own not in row["metrics"] or pipeline not in ("", row["pipeline"]):
             continue
@@ -79,20 +76,19 @@ def task_sheet(view: TasksView, metric: str | None, *, name: str) -> Sheet:
     return Sheet(
         chosen, marks, range=limits, direction=summaries[0].direction, meta=meta, digests=digests, by_place=by_place,
         notes=(STOPPED_NOTE,) if "stopped" in view.summary else (), task="" if several else next(iter(tasks)),
-        signatures=signatures, is_of_rows=means.is_no_mean(), aliases=partial(_aliases, view, several=several),
+        signatures={task: record["signature"] for task, record in records.items()}, is_of_rows=means.is_no_mean(), aliases=partial(_aliases, view, several=several),
     )  # fmt: skip
 
 
 class _Whole:
     """Finds out whether a metric's number over a task is the mean of its rows' numbers."""
 
-    def __init__(self, tasks: Mapping[str, TaskRecord], metric: str) -> None:
-        records = {task: record["metrics"].get(metric) for task, record in tasks.items()}
+    def __init__(self, records: Mapping[str, SummaryRecord]) -> None:
         # Where missing rows count for something, the number is a mean: the others leave them out.
         self._stated = {
-            task: metric_record["value"]
-            for task, metric_record in records.items()
-            if metric_record and metric_record["policy"] == "exclude" and metric_record["value"] is not None
+            task: record["value"]
+            for task, record in records.items()
+            if record["policy"] == "exclude" and record["value"] is not None
         }
         self._values: dict[str, dict[str, list[float]]] = {task: {} for task in self._stated}
 
