@@ -103,11 +103,11 @@ def graph_sections(view: ReviewsView) -> list[Section]:
     """Return who addressed whom, one section a system, over all its traces; nothing without traces."""
     steps: dict[str, Counter[str]] = {}
     edges: dict[str, Counter[tuple[str, str]]] = {}
-    for key, data in view.read_journal("tier3"):
-        graph = data.get("graph")
+    for row in view.run.rows("tier3"):
+        graph = row.data.get("graph")
         if not graph or not graph["agents"]:
             continue
-        system = str(key[1])
+        system = str(row.key[1])
         steps.setdefault(system, Counter()).update(graph["agents"])
         counts = {(str(sender), str(two)): int(count) for sender, two, count in graph["edges"]}
         edges.setdefault(system, Counter()).update(counts)
@@ -169,13 +169,8 @@ def review_page(view: ReviewsView) -> Page:
         composite = record["metrics"]["composite.composite_score"]
         if composite["n"] == 0:
             warnings.append(f"{system}: no composite is complete; the tiers below stand for themselves.")
-            warnings.append(f"{system}: --policy renormalise makes a composite of what there is.")
-        for gap in record.get("lacking", ()):
-            give = f": give {gap['give']}" if gap["give"] else ""
-            warnings.append(
-                f"{system}: {gap['metric']} is missing for {gap['reviews']} of {record['reviews']} reviews "
-                f"({gap['reason']}){give}."
-            )
+            warnings.append(f"{system}: {review_lacking.RENORMALISE}.")
+        warnings += [f"{system}: {sentence}." for sentence in review_lacking.describe_lacks(record)]
         read = record.get("paper_read")
         if read and read["in_part"]:
             warnings.append(f"{system}: {_say_part_read(read)}")
