@@ -16,13 +16,13 @@ import itertools
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from markbook import plugins
 from markbook.config import Sampling
 from markbook.errors import StorageError, UsageError, suggest
-from markbook.model import ModelReply, PromptRequest
+from markbook.model import GenerationSettings, ModelReply, PromptRequest
 from markbook.report.words import TokenUsage
 from markbook.runs.kind import Progress, Start, Watcher
 from markbook.runs.options import ASKS_MODELS, AskingOptions
@@ -144,17 +144,7 @@ _NUMBERS = {
     "seed": ("seed", int),
 }
 _STOPS, _IGNORED = "until", "do_sample"
-_REPLY_FIELDS = (
-    "text",
-    "raw",
-    "finish",
-    "input_tokens",
-    "output_tokens",
-    "cost",
-    "cost_at_most",
-    "requests",
-    "seconds",
-)
+_REPLY_FIELDS = {field.name for field in fields(ModelReply)} - {"key", "missing"}
 
 
 def goes_on(options: AskingOptions) -> bool:
@@ -247,9 +237,9 @@ def sum_usage(replies: Sequence[ModelReply]) -> TokenUsage:
     }
 
 
-def sum_paid(journal: RunWriter) -> dict[str, float]:
+def sum_paid(journal: RunWriter) -> defaultdict[str, float]:
     """Return what each judge has cost in a run so far: a budget is for all of it, however often it is resumed."""
-    paid: dict[str, float] = defaultdict(float)
+    paid = defaultdict[str, float](float)
     # Calls that brought nothing were paid for too, so both kinds count against the budget.
     for row in itertools.chain(journal.rows(JUDGEMENT), journal.rows(JUDGEMENT_GAP)):
         paid[str(row.data["model"])] += row.data.get("paid") or 0.0
@@ -262,6 +252,15 @@ def timings(replies: Mapping[Key, ModelReply]) -> Iterator[str]:
         if replies[key].requests:
             record = {"key": list(key), "seconds": replies[key].seconds, "requests": replies[key].requests}
             yield json.dumps(record, ensure_ascii=False) + "\n"
+
+
+def make_settings(sampling: Sampling, seed: int, stop: tuple[str, ...] = ()) -> GenerationSettings:
+    """Return how a model is asked, with a run's seed and the ends of a question where the sampling states none."""
+    # Seed 0 is the run's default, not a wish: servers are told a seed only where somebody asked for one.
+    own_seed = (seed or None) if sampling.seed is None else sampling.seed
+    return GenerationSettings(
+        sampling.temperature, sampling.top_p, sampling.max_tokens, sampling.stop or stop, own_seed
+    )
 
 
 def sampling_with(sampling: Sampling, text: str) -> Sampling:

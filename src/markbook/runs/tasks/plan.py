@@ -20,9 +20,9 @@ from markbook.errors import ConfigError, DataError, UsageError, suggest
 from markbook.files.jsonl import Rejection
 from markbook.judge.client import Judged, to_record
 from markbook.judge.metric import JudgeMetric, Memory
-from markbook.model import GenerationSettings, PromptRequest
+from markbook.model import PromptRequest
 from markbook.model.cassette import Cassette
-from markbook.runs.asking import JUDGEMENT, JUDGEMENT_GAP, sampling_with, sum_paid
+from markbook.runs.asking import JUDGEMENT, JUDGEMENT_GAP, make_settings, sampling_with, sum_paid
 from markbook.runs.kind import Watcher
 from markbook.runs.tasks.metrics import Bound, RowPassAtK, bind, result_keys
 from markbook.runs.tasks.scorers import Scorer, function_scorers, row_scorer
@@ -178,15 +178,7 @@ class TaskPlan:
             seed: where the task states none.
             continues: whether the model continues texts: then a system message is their beginning.
         """
-        sampling = self.task.sampling
-        settings = GenerationSettings(
-            sampling.temperature,
-            sampling.top_p,
-            sampling.max_tokens,
-            sampling.stop,
-            # 0 is the run's default and not a wish: a server is told a seed only where somebody asked for one.
-            (seed or None) if sampling.seed is None else sampling.seed,
-        )
+        settings = make_settings(self.task.sampling, seed)
         requests = []
         for sample in self.samples:
             name, weighing = (self.task.name, sample.id), self.rows.weighings.get(sample.id)
@@ -359,7 +351,14 @@ def _plan_one(
     count = options.samples or task.sampling.samples
     answers = None
     if options.predictions is not None:
-        answers = _answers(Path(options.predictions), task, rows, alone=alone, several=count > 1 or passes is not None)
+        predictions = Path(options.predictions)
+        path = find_file(predictions, task.name, alone=alone)
+        answers = Predictions() if path is None else read_answers(
+            path, task.name, rows.samples, several=count > 1 or passes is not None,
+            shared=not alone and (path == predictions or path.name == "results.jsonl"),
+            unsure="" if task.data.id_field else rows.unsure, weighings=rows.weighings,
+            model=model_name(predictions),  # one for all tasks, also where each has a file of its own
+        )  # fmt: skip
     return TaskPlan(
         task=task,
         alias=loaded.alias,
@@ -378,18 +377,6 @@ def _plan_one(
 def _omits_first_token(task: Task, options: TaskOptions) -> bool:
     """Whether whole texts are weighed by a server: how likely a first token is, with nothing before it, none says."""
     return task.output == "loglikelihood_rolling" and options.model is not None and not options.system
-
-
-def _answers(predictions: Path, task: Task, rows: TaskRows, *, alone: bool, several: bool) -> Predictions:
-    path = find_file(predictions, task.name, alone=alone)
-    if path is None:
-        return Predictions()
-    shared = not alone and (path == predictions or path.name == "results.jsonl")
-    unsure = "" if task.data.id_field else rows.unsure
-    return read_answers(
-        path, task.name, rows.samples, several=several, shared=shared, unsure=unsure, weighings=rows.weighings,
-        model=model_name(predictions),  # one for all tasks, also where each has a file of its own
-    )  # fmt: skip
 
 
 def _why_none(plans: Sequence[TaskPlan]) -> str:
