@@ -238,7 +238,19 @@ def _mark_attempts(
         lacking: problems that wait for an answer of the model that is asked: theirs are run when all are there, because
             only then is it known which is which.
     """
-    _record_inputs(writer, plan)
+    # What the reports need of the inputs is put into the journal, so that they need nothing else.
+    answers = plan.answers
+    for index, sample in enumerate(plan.benchmark.samples):
+        writer.add(SAMPLE, (index,), sample_record(sample))
+    for model in plan.models:
+        planned = plan.count_planned(model)
+        source = answers.source(model) if plan.questions is None else ANSWERS
+        about = {"source": source, "attempts": sum(planned), "planned": planned}
+        absent = answers.lacking(model) if plan.questions is None else ()
+        writer.add(MODEL, (model,), {**about, "lacking": absent} if any(absent) else about)
+    for number, fault in enumerate(plan.faults):
+        writer.add(FAULT, (number,), asdict(fault))
+    writer.commit()
     samples = {sample.id: sample for sample in plan.benchmark.samples}
     tried, solved = Counter[str](), Counter[str]()
     marking = None if plan.stop is None else SequentialExam(plan, writer)
@@ -257,11 +269,11 @@ def _mark_attempts(
     # What was run before the break counts first, or the counts of solved problems would begin anew.
     for row in writer.rows(OUTCOME) if writer.is_resumed else ():
         grade_outcome(row.key, Outcome.from_record(row.data))
-    about = (
+    words = (
         f"{plan.benchmark.name}: {len(plan.benchmark.samples)} problems, {plan.attempts} answers of "
         f"{len(plan.models)} model{'s' if len(plan.models) != 1 else ''}, isolation level {box.level.value}"
     )
-    watch.on_start(writer.folder, Start(plan.attempts, tried.total(), solved.total(), about))
+    watch.on_start(writer.folder, Start(plan.attempts, tried.total(), solved.total(), words))
 
     def run(attempts: Iterable[Attempt]) -> None:
         # Holds only what is under way: the generator of jobs adds to it, and each outcome takes its own out.
@@ -306,19 +318,3 @@ def _jobs(writer: RunWriter, plan: ExamPlan, attempts: Iterable[Attempt], runnin
         if attempt.language:
             sample = replace(sample, language=attempt.language)
         yield Job(key, attempt.text, sample, limits, plan.options.all_tests, model=attempt.model)
-
-
-def _record_inputs(writer: RunWriter, plan: ExamPlan) -> None:
-    """Put what the reports need of the inputs into the journal, so that they need nothing else."""
-    answers = plan.answers
-    for index, sample in enumerate(plan.benchmark.samples):
-        writer.add(SAMPLE, (index,), sample_record(sample))
-    for model in plan.models:
-        planned = plan.count_planned(model)
-        source = answers.source(model) if plan.questions is None else ANSWERS
-        about = {"source": source, "attempts": sum(planned), "planned": planned}
-        lacking = answers.lacking(model) if plan.questions is None else ()
-        writer.add(MODEL, (model,), {**about, "lacking": lacking} if any(lacking) else about)
-    for number, fault in enumerate(plan.faults):
-        writer.add(FAULT, (number,), asdict(fault))
-    writer.commit()

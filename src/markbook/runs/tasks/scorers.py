@@ -103,10 +103,6 @@ def _weighted_mean(pairs: Sequence[tuple[float, float]]) -> float:
     return math.fsum(value for value, _ in pairs) / math.fsum(weight for _, weight in pairs)
 
 
-def _median(values: Sequence[float]) -> float:
-    return sorted(values)[len(values) // 2]  # the upper of the two in the middle, as the harness has it
-
-
 def _without_nan(values: Sequence[float]) -> float:
     numbers = [value for value in values if not math.isnan(value)]
     if not numbers:
@@ -153,21 +149,21 @@ def _weighted_perplexity(pairs: Sequence[tuple[float, float]]) -> float:
     return math.exp(-_weighted_mean(pairs))
 
 
-def _corpus(metric: str, pairs: Sequence[tuple[Any, Any]]) -> float:
-    """Return a metric of all texts together, of pairs of right answers and texts."""
-    metric_made = plugins.create("metrics", metric)
-    items = []
-    for number, (gold, text) in enumerate(pairs):
-        references = tuple(map(str, gold)) if isinstance(gold, list | tuple) else (str(gold),)
-        items.append(Item(Sample(str(number), references=references), Attempt(str(number), str(text))))
-    value = metric_made.summarise(metric_made.measure(items))
-    if value is None:
-        raise ValueError("no row has a number")
-    return float(value)
-
-
 def _of_corpus(name: str) -> Aggregation:
-    return Aggregation(name, lambda pairs: _corpus(f"corpus_{name}", pairs), resamples=False)
+    """Return a metric of all texts together, of pairs of right answers and texts."""
+
+    def over(pairs: Sequence[tuple[Any, Any]]) -> float:
+        metric = plugins.create("metrics", f"corpus_{name}")
+        items = []
+        for number, (gold, text) in enumerate(pairs):
+            references = tuple(map(str, gold)) if isinstance(gold, list | tuple) else (str(gold),)
+            items.append(Item(Sample(str(number), references=references), Attempt(str(number), str(text))))
+        value = metric.summarise(metric.measure(items))
+        if value is None:
+            raise ValueError("no row has a number")
+        return float(value)
+
+    return Aggregation(name, over, resamples=False)
 
 
 AGGREGATIONS: Mapping[str, Aggregation] = {
@@ -177,7 +173,11 @@ AGGREGATIONS: Mapping[str, Aggregation] = {
     "chrf": _of_corpus("chrf"),
     "f1": Aggregation("f1", _f1, _same),
     "matthews_corrcoef": Aggregation("matthews_corrcoef", _matthews, _same),
-    "median": Aggregation("median", _median),
+    "median": Aggregation(
+        "median",
+        # The upper of the two in the middle, as the harness has it.
+        lambda values: sorted(values)[len(values) // 2],
+    ),
     "nanmean": Aggregation("nanmean", _without_nan),
     "perplexity": Aggregation(
         "perplexity", lambda values: math.exp(-_mean(values)), lambda value: math.exp(-value), version=2
@@ -587,10 +587,6 @@ def _mutual(weighing: Weighing, likelihoods: Sequence[float], _greedy: Sequence[
     return float(_best(values) in right_places(weighing))
 
 
-def _exact(weighing: Weighing, _likelihoods: Sequence[float], greedy: Sequence[Any]) -> float:
-    return float(any(greedy[index] for index in right_places(weighing)))
-
-
 def _pair(weighing: Weighing, likelihoods: Sequence[float], _greedy: Sequence[Any]) -> tuple[int, int] | None:
     golds = right_places(weighing)
     return (golds[0], _best(likelihoods[: len(weighing.choices)])) if golds else None
@@ -627,7 +623,10 @@ CHOICE: Mapping[str, tuple[Score, tuple[float, float]]] = {
     "acc_norm": (_accuracy(len), _UNIT),
     "acc_bytes": (_accuracy(_bytes), _UNIT),
     "acc_mutual_info": (_mutual, _UNIT),
-    "exact_match": (_exact, _UNIT),
+    "exact_match": (
+        lambda weighing, _likelihoods, greedy: float(any(greedy[index] for index in right_places(weighing))),
+        _UNIT,
+    ),
     "f1": (_pair, _UNIT),
     "mcc": (_pair, (-1.0, 1.0)),
     "brier_score": (_chances, (0.0, 2.0)),

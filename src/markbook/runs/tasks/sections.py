@@ -15,6 +15,7 @@ from markbook.results.sheet import STATUSES, Status, best_end, find_status
 from markbook.results.stopping import describe_stop
 from markbook.results.summary import summarise_warnings
 from markbook.runs.rows import chart_bars
+from markbook.runs.tasks.finished import question
 from markbook.runs.tasks.summaries import (
     ContextGap,
     GroupRecord,
@@ -327,8 +328,6 @@ def _problem(view: TasksView, task: str, sample: str, rows: Sequence[TaskAnswer]
                 evidence=room(row_evidence(row, view)),
             )
         )
-    references = "\n\n".join(f"Reference: {text}" for text in rows[0].get("references") or ())
-    prompt = "\n\n".join(part for part in (rows[0].get("system"), rows[0].get("prompt"), references) if part)
     outcomes: dict[str, tuple[str, Status, str]] = {}
     for row, answer in zip(rows, answers, strict=True):
         first = next(((name, value) for name, value in row["metrics"].items() if value is not None), None)
@@ -339,7 +338,7 @@ def _problem(view: TasksView, task: str, sample: str, rows: Sequence[TaskAnswer]
         if worst is None or STATUSES.index(answer.status) > STATUSES.index(worst[1]):
             outcomes[answer.model] = answer.model, answer.status, detail if is_named else ""
     return Problem(
-        id=sample, topic=task, complexity="", kind="", prompt=cut(prompt, _TEXT_CAP), checks=(), answers=tuple(answers),
+        id=sample, topic=task, complexity="", kind="", prompt=cut(question(rows[0]), _TEXT_CAP), checks=(), answers=tuple(answers),
         outcomes=tuple(outcomes.values()),
     )  # fmt: skip
 
