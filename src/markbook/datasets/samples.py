@@ -284,19 +284,16 @@ class _Builder:
         if function is not None:
             own = self.find(function)
             if own is None:
-                return self._registered_target(function)
+                target = TARGETS.get(last(function.name))
+                if target is None:
+                    raise unregistered_error("target", function, list(TARGETS))
+                self.tests = self.tests or target.tests
+                if target.optional:
+                    return lambda row: as_references(row.get(target.reference))
+                return lambda row: field_texts(row, target.reference)
             self.has_own_target = True
             return lambda row: as_references(_call_row_function(function, own, row))
         return lambda row: right_answers(text, row, exact=self.task.format == "lm-eval")
-
-    def _registered_target(self, function: Function) -> Callable[[Row], tuple[str, ...]]:
-        target = TARGETS.get(last(function.name))
-        if target is None:
-            raise unregistered_error("target", function, list(TARGETS))
-        self.tests = self.tests or target.tests
-        if target.optional:
-            return lambda row: as_references(row.get(target.reference))
-        return lambda row: field_texts(row, target.reference)
 
     @property
     def selects(self) -> bool:
