@@ -252,7 +252,10 @@ class Journal:
             if len(self._waiting) >= GROUP_ROWS or self._clock() - self._first_waiting >= GROUP_SECONDS:
                 self.commit()
             elif len(self._waiting) == 1:
-                self._wake_syncer()
+                if self._syncer is None:
+                    self._syncer = threading.Thread(target=self._sync_late_rows, name="markbook-journal", daemon=True)
+                    self._syncer.start()
+                self._wake.set()
 
     def commit(self) -> None:
         """Return when every row added so far is acknowledged."""
@@ -324,12 +327,6 @@ class Journal:
             raise self._failure
         if self._closed:
             raise ValueError("the journal is closed")
-
-    def _wake_syncer(self) -> None:
-        if self._syncer is None:
-            self._syncer = threading.Thread(target=self._sync_late_rows, name="markbook-journal", daemon=True)
-            self._syncer.start()
-        self._wake.set()
 
     def _sync_late_rows(self) -> None:
         """Acknowledge rows that no further row pushes out, so that a slow run loses at most 50 ms."""
