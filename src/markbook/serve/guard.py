@@ -18,6 +18,7 @@ from starlette.responses import Response
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from markbook.files import jsonl
+from markbook.serve.work_queue import limit_of_one
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -79,8 +80,6 @@ def impatient(seconds: float) -> type[H11Protocol]:
     return Impatient
 
 
-SHARE = 0.75
-"""How much of all that there is room for one client may have."""
 _NAME = 64
 """Characters of a client's name."""
 OPEN = frozenset(("/health",))
@@ -267,7 +266,7 @@ class GuardedApp:
         try:
             self._guard.check(scope["path"], headers)
             most, count = self._guard.at_once, self._under_way.total()
-            is_full = count >= most or self._under_way[client] >= max(1, int(most * SHARE))
+            is_full = count >= most or self._under_way[client] >= limit_of_one(most)
             if scope["path"] not in OPEN and is_full:
                 message = f"as many requests as are answered at once are under way: {count}"
                 raise Refused(_TOO_MUCH, message, Retry_After="1")

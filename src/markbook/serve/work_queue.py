@@ -19,6 +19,11 @@ _PLENTY = 2
 """How much is left for each lane when one takes several pieces at once, for each piece that it takes."""
 
 
+def limit_of_one(most: int) -> int:
+    """Return how much of all that there is room for one client may have, so that there is room for another."""
+    return max(1, int(most * 0.75))
+
+
 @dataclass(eq=False, slots=True)
 class Ticket:
     """One caller's claim to the outcome of an order."""
@@ -86,10 +91,10 @@ class _Client:
 class WorkQueue:
     """Work that waits, taken by lanes in other threads."""
 
-    def __init__(self, most: int, *, share: float = 0.75) -> None:
-        """Take at most so much work, and of one client at most this share of it, so that there is room for another."""
+    def __init__(self, most: int) -> None:
+        """Take at most so much work."""
         self._most = most
-        self.of_one = max(1, int(most * share))
+        self.of_one = limit_of_one(most)
         """How much one client may have waiting."""
         self._clients: OrderedDict[str, _Client] = OrderedDict()
         """Whose turn it is comes first."""
