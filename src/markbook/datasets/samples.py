@@ -278,7 +278,7 @@ class _Builder:
         text = self.task.references
         if text is None:
             return lambda _row: ()
-        if self.task.choices is not None and self.weigher is None:
+        if self.task.choices is not None:
             return Weigher(self.task, self.find).references  # the right one's text is what a reply is held against
         function = text.function
         if function is not None:
