@@ -158,8 +158,7 @@ def score_record(tally: Tally, *, isolation: str, faults: list[dict[str, object]
 def error_record(tally: Tally) -> dict[str, object]:
     """Return `test_results_errors.json`."""
     total = sum(tally.errors.values())
-    # Most frequent first, equal ones by name: the file must not depend on the order in which answers were run.
-    shares = sorted(tally.errors.items(), key=lambda item: (-item[1], item[0]))
+    shares = _rank_errors(tally)
     counts = {
         grouping: {
             group: dict(sorted(tally.errors_by.get(grouping, {}).get(group, {}).items()))
@@ -180,6 +179,11 @@ def error_record(tally: Tally) -> dict[str, object]:
         "complexity_error_rates": _error_rates(tally, "complexity"),
         "error_examples": {kind: tally.examples[kind] for kind, _ in shares},
     }
+
+
+def _rank_errors(tally: Tally) -> list[tuple[str, int]]:
+    # Most frequent first, equal ones by name: no file must depend on the order in which answers were run.
+    return sorted(tally.errors.items(), key=lambda item: (-item[1], item[0]))
 
 
 def overall_stats(tally: Tally) -> dict[str, int]:
@@ -508,10 +512,7 @@ def _error_lines(tally: Tally) -> list[str]:
         "",
     ]
     if total:
-        rows = [
-            (kind, str(count), _percent(count / total))
-            for kind, count in sorted(tally.errors.items(), key=lambda item: (-item[1], item[0]))
-        ]
+        rows = [(kind, str(count), _percent(count / total)) for kind, count in _rank_errors(tally)]
         lines += _table(("Error", "Count", "Share of errors"), rows)
         lines += ["Examples:", ""]
         for kind, _, _ in rows:
