@@ -81,7 +81,7 @@ def _definitions() -> Iterator[tuple[str, Language]]:
 
 @functools.cache
 def _aliases() -> dict[str, str]:
-    return {alias: name for name, known in reversed([*_definitions()]) for alias in known.aliases}
+    return {alias: name for name, definition in reversed([*_definitions()]) for alias in definition.aliases}
 
 
 @functools.cache
@@ -418,4 +418,4 @@ def detect_language(name: str, content: bytes) -> str:
 
 @functools.cache
 def _by_suffix() -> dict[str, Language]:
-    return {suffix: known for _, known in reversed([*_definitions()]) for suffix in known.suffixes}
+    return {suffix: definition for _, definition in reversed([*_definitions()]) for suffix in definition.suffixes}

@@ -185,7 +185,7 @@ def review(  # noqa: PLR0913 - the command's options, each with its own default
         references = tool_reference if isinstance(tool_reference, Mapping) else Path(tool_reference)
         chosen = replace(chosen, tool_reference=references)
     # What was asked for, as --resume takes it up.
-    asked: dict[str, object] = {
+    request_options: dict[str, object] = {
         "judges": list(map(plain_judge, judges)),
         "policy": policy,
         "similarity": ",".join(similarity),
@@ -202,7 +202,7 @@ def review(  # noqa: PLR0913 - the command's options, each with its own default
     inputs = {name: source for name, source in sources.items() if source is not None}
     paths = {name: os.fspath(source) for name, source in inputs.items() if isinstance(source, str | os.PathLike)}
     # A configuration made in Python has no path that a later `--resume` could read it from.
-    asked = {**paths, **asked} if len(paths) == len(inputs) else {}
+    request_options = {**paths, **request_options} if len(paths) == len(inputs) else {}
     request = ReviewRequest(
         papers=Path(papers),
         reviews=Path(reviews),
@@ -212,7 +212,7 @@ def review(  # noqa: PLR0913 - the command's options, each with its own default
         judge_options=options or JudgeOptions(),
         output=output,
         resume=resume,
-        asked=asked,
+        asked=request_options,
         **settings,
     )
     return conduct(Reviews(), request)

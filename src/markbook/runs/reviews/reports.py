@@ -68,10 +68,10 @@ def time_sections(view: ReviewsView, systems: Sequence[str]) -> list[Section]:
         for tier, name in _SCORES:
             slim.setdefault(tier, {})[name] = row[tier].get(name)
         rows.append((row["system"], slim))
-    known = [(tier, name) for tier, name in _SCORES if any(row[tier].get(name) is not None for _, row in rows)]
-    if not known or not any(row["tier1"].get("execution_time") is not None for _, row in rows):
+    scores = [(tier, name) for tier, name in _SCORES if any(row[tier].get(name) is not None for _, row in rows)]
+    if not scores or not any(row["tier1"].get("execution_time") is not None for _, row in rows):
         return []
-    tier, name = known[0]
+    tier, name = scores[0]
     lines, cells = [], []
     for system in systems:
         mine = [row for owner, row in rows if owner == system]

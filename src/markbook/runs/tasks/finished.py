@@ -16,7 +16,7 @@ from markbook.results.comparison import run_headline
 from markbook.results.files import get_value, reasons_text
 from markbook.results.kind import Content, Entry, ReplyUsage, Shown
 from markbook.results.sheet import STOPPED_NOTE, Aliases, Cell, Sheet, make_cell
-from markbook.runs.tasks.summaries import TaskAnswer, TasksView, is_right, main_metric, pass_cell
+from markbook.runs.tasks.summaries import TaskAnswer, TasksView, is_right, join_prompt, main_metric, pass_cell, question
 from markbook.text import cut
 from markbook.text.format import format_number
 from markbook.types import Direction, Missing, Summary, SummaryRecord, digest_text
@@ -131,17 +131,6 @@ def _aliases(view: TasksView, *, several: bool) -> dict[str, Aliases]:
         )
         for name, (task, ours, hashes) in rows_by_name.items()
     }
-
-
-def question(row: TaskAnswer) -> str:
-    """Return what a reader sees of what was asked: all that the model was told, and the right answers."""
-    references = map("Reference: {}".format, row["references"])
-    return "\n\n".join(filter(None, (join_prompt(row), *references)))
-
-
-def join_prompt(row: TaskAnswer) -> str:
-    """Return what the model was told before it answered."""
-    return "\n\n".join(filter(None, (row.get("system"), row.get("prompt"))))
 
 
 def sample_name(row: TaskAnswer, *, several: bool) -> str:

@@ -15,7 +15,6 @@ from markbook.results.sheet import STATUSES, Status, best_end, find_status
 from markbook.results.stopping import describe_stop
 from markbook.results.summary import summarise_warnings
 from markbook.runs.rows import chart_bars
-from markbook.runs.tasks.finished import question
 from markbook.runs.tasks.summaries import (
     ContextGap,
     GroupRecord,
@@ -25,6 +24,7 @@ from markbook.runs.tasks.summaries import (
     TasksView,
     is_right,
     main_metric,
+    question,
 )
 from markbook.text import cut
 from markbook.text.format import NOTHING, format_interval, format_level, format_number, format_p

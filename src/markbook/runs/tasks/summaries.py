@@ -171,6 +171,17 @@ _VERDICTS = frozenset(
 """Metrics by which an answer is right (1) or wrong (0)."""
 
 
+def question(row: TaskAnswer) -> str:
+    """Return what a reader sees of what was asked: all that the model was told, and the right answers."""
+    references = map("Reference: {}".format, row["references"])
+    return "\n\n".join(filter(None, (join_prompt(row), *references)))
+
+
+def join_prompt(row: TaskAnswer) -> str:
+    """Return what the model was told before it answered."""
+    return "\n\n".join(filter(None, (row.get("system"), row.get("prompt"))))
+
+
 def is_right(row: TaskAnswer, metric: str) -> bool | None:
     """Whether an answer is right: as its tests ended if it has any, else by a metric of right and wrong; None by any other."""
     if (tests := row.get("tests")) is not None:
