@@ -13,8 +13,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Self
+from typing import Self, TypeVar
 
+_N = TypeVar("_N", int, float)
 _NOTHING: Mapping[str, int] = MappingProxyType({})
 _NO_META: Mapping[str, object] = MappingProxyType({})
 
@@ -170,7 +171,7 @@ class Trace:
         return [step for step in self.steps if step.is_interaction]
 
 
-def add_known(values: Iterable[int | None]) -> int | None:
+def add_known(values: Iterable[_N | None]) -> _N | None:
     """Return the sum of what is known; None if nothing is.
 
     >>> add_known([3, None, 4]), add_known([None])

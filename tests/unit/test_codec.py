@@ -144,7 +144,6 @@ OTHER_FORMS = {
     "Paper",
     "Reward",
     "Row",
-    "Stand",
     "Tested",
     "TraceSum",
     "_Read",

@@ -339,23 +339,20 @@ class Answers:
         for name, index in source_input.found.items():
             # Each model on its own: two models may well give the same answer to a problem.
             self._settle_repeats(source_input, name)
-            self._register(name, index, source_input)
+            unique, count = name, 1
+            # Never merged: together they would look like one model that gave more samples.
+            while unique in self._indexes:
+                count += 1
+                unique = f"{name}_{count}"
+            if unique != name:
+                self.warnings.append(
+                    f"{source_input.path}: its model has the name {name!r} of {self.source(name)}; it is reported as {unique!r}"
+                )
+            self._indexes[unique] = index
+            self._sources[unique] = str(source_input.path)
+            self._lacking[unique] = source_input.lacking(name)
         if not source_input.found:
             self.warnings.append(f"{source_input.path}: No valid solutions found")
-
-    def _register(self, name: str, index: _Index, source_input: _Input) -> None:
-        unique, count = name, 1
-        # Never merged: together they would look like one model that gave more samples.
-        while unique in self._indexes:
-            count += 1
-            unique = f"{name}_{count}"
-        if unique != name:
-            self.warnings.append(
-                f"{source_input.path}: its model has the name {name!r} of {self.source(name)}; it is reported as {unique!r}"
-            )
-        self._indexes[unique] = index
-        self._sources[unique] = str(source_input.path)
-        self._lacking[unique] = source_input.lacking(name)
 
     def _settle_repeats(self, source_input: _Input, model: str) -> None:
         """Sort into benchmark order; collapse what repeats to the letter, refuse what contradicts."""

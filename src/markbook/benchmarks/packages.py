@@ -142,8 +142,6 @@ class Package:
     """The time limit, where the package states it; else it follows from the accepted submissions."""
     time_multiplier: float
     """The limit is this times what the slowest accepted submission takes."""
-    safety_margin: float
-    """What is to be too slow takes this times the limit."""
     memory_bytes: int | None
     output_bytes: int | None
     cases: tuple[PackageTest, ...]
@@ -256,7 +254,7 @@ def read_package(path: Path) -> Package:
         validator=custom if version != "legacy" or kinds & {"custom", "interactive"} else (),
         flags=_flags_in(bundle, "", version, flags),
         seconds=_seconds(bundle, limits),
-        **_times(limits, version),
+        time_multiplier=_time_multiplier(limits, version),
         memory_bytes=_mib(limits, "memory"),
         output_bytes=_mib(limits, "output"),
         cases=cases,
@@ -339,19 +337,12 @@ def _mib(limits: Mapping[str, object], key: str) -> int | None:
     return int(number * MIB) if number is not None and 0 < number < 1 << 20 else None
 
 
-def _times(limits: Mapping[str, object], version: Version) -> dict[str, float]:
+def _time_multiplier(limits: Mapping[str, object], version: Version) -> float:
+    # Each version of the format has a default of its own.
+    if version == "legacy":
+        return _limit(limits, "time_multiplier", 5.0)
     multipliers = limits.get("time_multipliers")
-    if version != "legacy":
-        multipliers = multipliers if isinstance(multipliers, Mapping) else {}
-        return {
-            "time_multiplier": _limit(multipliers, "ac_to_time_limit", 2.0),
-            "safety_margin": _limit(multipliers, "time_limit_to_tle", 1.5),
-        }
-    # Each version of the format has defaults of its own.
-    return {
-        "time_multiplier": _limit(limits, "time_multiplier", 5.0),
-        "safety_margin": _limit(limits, "time_safety_margin", 2.0),
-    }
+    return _limit(multipliers if isinstance(multipliers, Mapping) else {}, "ac_to_time_limit", 2.0)
 
 
 def _seconds(bundle: Bundle, limits: Mapping[str, object]) -> float | None:

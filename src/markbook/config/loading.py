@@ -303,7 +303,7 @@ def _merge_parents(path: Path, above: tuple[Path, ...], twice: list[Twice], merg
         base = _merge_parents(parent, (*above, real), twice, merged)
         result = base if result is None else _over(result, base, deep=key == "extends")
     own = {name: value for name, value in node.value.items() if name != key}
-    child = Node(own, node.file, node.line, node.column, node.size, node.keys)
+    child = replace(node, value=own)
     merged[real] = child if result is None else _over(result, child, deep=key == "extends")
     return merged[real]
 
@@ -317,4 +317,4 @@ def _over(base: Node, child: Node, *, deep: bool) -> Node:
         below = merged.get(name)
         both = below is not None and isinstance(below.value, dict) and isinstance(value.value, dict)
         merged[name] = _over(below, value, deep=True) if deep and both and below is not None else value
-    return Node(merged, child.file, child.line, child.column, child.size, base.keys | child.keys)
+    return replace(child, value=merged, keys=base.keys | child.keys)

@@ -42,6 +42,7 @@ class MetricModel(_Strict):
 class ModelSettings(_Strict):
     """What a model is told beside the prompt."""
 
+    # The fields are those of `spec.Sampling`.
     temperature: float | None = Field(default=None, ge=0)
     top_p: float | None = Field(default=None, gt=0, le=1)
     max_tokens: int | None = Field(default=None, ge=1)
@@ -158,14 +159,7 @@ def read_native(node: Node, file: Path) -> spec.Task | spec.TaskGroup:
         context=model.context,
         system=model.system,
         pipelines=(pipeline,),
-        sampling=spec.Sampling(
-            temperature=model.generate.temperature,
-            top_p=model.generate.top_p,
-            max_tokens=model.generate.max_tokens,
-            stop=tuple(model.generate.stop),
-            seed=model.generate.seed,
-            samples=model.generate.samples,
-        ),
+        sampling=spec.Sampling(**{**model.generate.model_dump(), "stop": tuple(model.generate.stop)}),
         few_shot=few_shot,
         delimiters=("\n", "\n\n"),
         tags=tuple(model.tags),

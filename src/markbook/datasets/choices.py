@@ -43,13 +43,19 @@ class Weigher:
             ConfigError: a template that does not parse, a function that may not be called.
         """
         self.task = task
-        self._find = find
         self._own: dict[str, Callable[..., Any]] = {}
         for text in (task.prompt, task.references, task.choices, task.few_shot.prompt, task.few_shot.references):
             if text is not None and text.template is not None:
                 check_template(text.template, text.at)
             elif text is not None and text.function is not None:
-                self._own[text.function.name] = self._function(text)
+                own = find(text.function)
+                if own is None:
+                    raise ConfigError(
+                        f"!function {text.function.name} is not a registered function",
+                        at=text.function.at,
+                        hint="--allow-code runs the Python file beside the task",
+                    )
+                self._own[text.function.name] = own
 
     def question(self, row: Row) -> str:
         """Return what is asked about a row; nothing where every choice is a question of its own."""
@@ -161,17 +167,6 @@ class Weigher:
         return (
             int(rendered) if rendered.isdecimal() and len(rendered) < 10 and self.task.choices is not None else rendered
         )
-
-    def _function(self, text: Text) -> Callable[..., Any]:
-        assert text.function is not None
-        own = self._find(text.function)
-        if own is None:
-            raise ConfigError(
-                f"!function {text.function.name} is not a registered function",
-                at=text.function.at,
-                hint="--allow-code runs the Python file beside the task",
-            )
-        return own
 
 
 def render_prefix(source: str, row: Row, at: str) -> str:

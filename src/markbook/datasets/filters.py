@@ -295,12 +295,8 @@ def code(language: str = "") -> Step:
 
 def find_code(reply: str) -> str:
     """Return the code in a reply, without the empty lines around it where it was cut out of something."""
-    text, step = extract(reply, _is_code)
+    text, step = extract(reply, lambda text: compiles(text) or any(compiles(head + text) for head in _BODIES))
     return text if step in ("as_is", "none") else text.strip("\r\n")
-
-
-def _is_code(text: str) -> bool:
-    return compiles(text) or any(compiles(head + text) for head in _BODIES)
 
 
 def _each(change: Callable[[str], str]) -> Step:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from markbook.datasets.papers import ASPECTS, as_number, as_text, mend, read_object, read_scale, visible_files
-from markbook.errors import DamagedError, DataError, suggest_path
+from markbook.errors import DamagedError, DataError
 from markbook.files.jsonl import Line, Rejection, read_jsonl
 from markbook.types import Attempt
 
@@ -46,13 +46,10 @@ class GeneratedReviews:
         Raises:
             DataError: the path does not exist, it holds no row that names a paper, or a file of rows breaks off.
         """
-        if not path.exists():
-            raise DataError("there is no such file or folder", at=str(path), hint=suggest_path(path))
         rejections: list[Rejection] = []
         digests: dict[str, str] = {}
         attempts: list[Attempt] = []
-        for file in visible_files(path, (".json", ".jsonl", ".json.gz", ".jsonl.gz")):
-            name = file.relative_to(path).as_posix() if path.is_dir() else file.name
+        for file, name in visible_files(path, (".json", ".jsonl", ".json.gz", ".jsonl.gz")):
             for item in _read(file, digests, name):
                 if isinstance(item, Rejection):
                     rejections.append(item)

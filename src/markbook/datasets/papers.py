@@ -252,8 +252,6 @@ class PeerRead:
         Raises:
             DataError: the path does not exist, or it holds no paper at all.
         """
-        if not path.exists():
-            raise DataError("there is no such file or folder", at=str(path), hint=suggest_path(path))
         rejections: list[Rejection] = []
         digests: dict[str, str] = {}
         groups = _groups(path, rejections, digests)
@@ -287,13 +285,12 @@ _Group = dict[str, tuple[Path, DigestedObject]]
 def _groups(path: Path, rejections: list[Rejection], digests: dict[str, str]) -> dict[tuple[Path, str], _Group]:
     """Read the files and put a paper's review file and its text together."""
     groups: dict[tuple[Path, str], _Group] = {}
-    for file in visible_files(path, (".json",)):
+    for file, name in visible_files(path, (".json",)):
         is_text = file.name.endswith(".pdf.json")
         read = read_object(file)
         if isinstance(read, Rejection):
             rejections.append(read)
             continue
-        name = file.relative_to(path).as_posix() if path.is_dir() else file.name
         # A JSON file of another sort is passed over in silence, unless it lies where reviews belong.
         if not is_text and not isinstance(read.record.get("reviews"), list):
             if file.parent.name == "reviews":
@@ -314,15 +311,24 @@ def _groups(path: Path, rejections: list[Rejection], digests: dict[str, str]) ->
     return groups
 
 
-def visible_files(path: Path, suffixes: tuple[str, ...]) -> Iterator[Path]:
-    """Yield the files of these endings below a folder that are not hidden, in order; a file is its own only one."""
+def visible_files(path: Path, suffixes: tuple[str, ...]) -> Iterator[tuple[Path, str]]:
+    """Yield the files of these endings below a folder that are not hidden, in order, each with its name in the folder.
+
+    A file is its own only one.
+
+    Raises:
+        DataError: the path does not exist.
+    """
+    if not path.exists():
+        raise DataError("there is no such file or folder", at=str(path), hint=suggest_path(path))
     if path.is_file():
-        yield path
+        yield path, path.name
         return
     for file in sorted(path.rglob("*")):
-        is_hidden = any(part.startswith(".") for part in file.relative_to(path).parts)
+        below = file.relative_to(path)
+        is_hidden = any(part.startswith(".") for part in below.parts)
         if file.name.endswith(suffixes) and file.is_file() and not is_hidden:
-            yield file
+            yield file, below.as_posix()
 
 
 def _paper(unique: str, folder: Path, files: _Group) -> Paper:

@@ -30,7 +30,6 @@ class Prediction:
     text: str | None
     """None where the source says null: nobody answered, which is not an empty answer."""
     source: str
-    task: str = ""
     id: str | None = None
     doc_id: int | None = None
     index: int | None = None

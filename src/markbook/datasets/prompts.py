@@ -44,16 +44,12 @@ class _Environment(ImmutableSandboxedEnvironment):
         return super().call_binop(context, operator, left_value, right)
 
 
-def _regex_replace(text: str, pattern: str, repl: str, count: int = 0) -> str:
-    """Replace by a regular expression, as templates of lm-evaluation-harness may."""
-    return re.sub(pattern, repl, text, count=count)
-
-
 @functools.cache
 def _environment() -> _Environment:
     # Prompts are plain text and never HTML.
     environment = _Environment(undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False)
-    environment.filters["regex_replace"] = _regex_replace
+    # As templates of lm-evaluation-harness may.
+    environment.filters["regex_replace"] = lambda text, pattern, repl, count=0: re.sub(pattern, repl, text, count=count)
     # Without Jinja's own globals a template sees one row and `range`, and no object that leads elsewhere.
     environment.globals.clear()
     environment.globals["range"] = safe_range  # of 100,000 numbers at most: a list of 10**10 takes all memory there is

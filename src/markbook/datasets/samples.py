@@ -265,25 +265,22 @@ class _Builder:
         text = self.task.references
         if text is None:
             return lambda _row: ()
-        if self.task.choices is not None and self.weigher is None:
+        if self.task.choices is not None:
             return Weigher(self.task, self.find).references  # the right one's text is what a reply is held against
         function = text.function
         if function is not None:
             own = self.find(function)
             if own is None:
-                return self._registered_target(function)
+                target = TARGETS.get(last(function.name))
+                if target is None:
+                    raise unregistered_error("target", function, list(TARGETS))
+                self.tests = self.tests or target.tests
+                if target.optional:
+                    return lambda row: as_references(row.get(target.reference))
+                return lambda row: field_texts(row, target.reference)
             self.has_own_target = True
             return lambda row: tuple(_call_row_function(function, lambda own_row: as_references(own(own_row)), row))
         return lambda row: right_answers(text, row, exact=self.task.format == "lm-eval")
-
-    def _registered_target(self, function: Function) -> Callable[[Row], tuple[str, ...]]:
-        target = TARGETS.get(last(function.name))
-        if target is None:
-            raise unregistered_error("target", function, list(TARGETS))
-        self.tests = self.tests or target.tests
-        if target.optional:
-            return lambda row: as_references(row.get(target.reference))
-        return lambda row: field_texts(row, target.reference)
 
     def content(self, sample: Sample) -> str:
         """Return what a sample asks and what is right, as one JSON text that no other sample has.

@@ -262,22 +262,18 @@ def members(path: Path, is_wanted: Callable[[str], bool]) -> Iterator[bytes]:
             last = {member.filename: member for member in entries}  # a zip is rewritten by adding to its end
             for member in entries:
                 if is_wanted(member.filename) and last[member.filename] is member:
-                    content = _unpack_member(archive, member, path)
+                    # The declared size may lie, so the reading itself is bounded.
+                    if member.compress_type == METHOD:
+                        content = unpack(archive, member, MAX_DOCUMENT)
+                    else:
+                        with archive.open(member) as stream:
+                            content = stream.read(MAX_DOCUMENT + 1)
+                    if len(content) > MAX_DOCUMENT:
+                        message = f"{member.filename} unfolds to more than {MAX_DOCUMENT} bytes: refused"
+                        raise DataError(message, at=str(path))
                     remaining -= len(content)
                     if remaining < 0:
                         raise DataError(f"the zip unfolds to more than {limit} bytes: refused", at=str(path))
                     yield content
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError) as error:
         raise DataError(f"the zip cannot be read: {error}", at=str(path)) from error
-
-
-def _unpack_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> bytes:
-    """Return a member's content. The declared size may lie, so the reading itself is bounded."""
-    if member.compress_type == METHOD:
-        content = unpack(archive, member, MAX_DOCUMENT)
-    else:
-        with archive.open(member) as stream:
-            content = stream.read(MAX_DOCUMENT + 1)
-    if len(content) > MAX_DOCUMENT:
-        raise DataError(f"{member.filename} unfolds to more than {MAX_DOCUMENT} bytes: refused", at=str(path))
-    return content

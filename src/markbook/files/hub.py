@@ -6,6 +6,7 @@ token of whoever is logged in, which data sets with terms to accept want.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import re
@@ -55,11 +56,8 @@ class HubData:
         """
         hub = need("huggingface_hub", extra="hub")
         how = {"repo_type": "dataset", "revision": self.revision, "endpoint": endpoint()}
-
-        def fetch() -> list[Path]:
-            return [Path(hub.hf_hub_download(self.repository, name, **how)) for name in self.files]
-
-        return _ask_hub(self.repository, fetch)
+        download = functools.partial(hub.hf_hub_download, self.repository, **how)
+        return _ask_hub(self.repository, lambda: [Path(download(name)) for name in self.files])
 
     def rows(self) -> Iterator[Line | Rejection]:
         """Yield its rows, fetched.

@@ -30,7 +30,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypedDict
+from typing import TypedDict, TypeVar
 
 from markbook.errors import DataError, UsageError
 from markbook.files.content import whole
@@ -246,8 +246,8 @@ class Examination:
         mixed = [own_side(couple, mine) is not None for couple in couples]
         # These make up their own number of pairs; the verdicts of both sorts serve the order probe.
         others = [couple for couple, is_mixed in zip(couples, mixed, strict=True) if not is_mixed]
-        verdicts = await self._verdicts(_evenly(others, pairs))
-        family_verdicts = await self._verdicts(_evenly(list(itertools.compress(couples, mixed)), pairs))
+        verdicts = await self._verdicts(spread_evenly(others, pairs))
+        family_verdicts = await self._verdicts(spread_evenly(list(itertools.compress(couples, mixed)), pairs))
         marks = {text.digest: mark for text, mark in zip(self._texts, plain, strict=True) if mark is not None}
         drift = None
         if before is not None:
@@ -355,11 +355,18 @@ class Examination:
         return both_orders(winners[0], winners[1])
 
 
-def _evenly(couples: Sequence[Couple], most: int) -> list[Couple]:
-    """Return at most so many, spread over the papers and not the first ones only."""
-    if len(couples) <= most:
-        return list(couples)
-    return [couples[index * len(couples) // most] for index in range(most)]
+_T = TypeVar("_T")
+
+
+def spread_evenly(items: Sequence[_T], most: int) -> list[_T]:
+    """Return at most `most` of the items, evenly over their order and not the first ones only.
+
+    >>> spread_evenly([0, 1, 2, 3, 4, 5], 3)
+    [0, 2, 4]
+    """
+    if len(items) <= most:
+        return list(items)
+    return [items[index * len(items) // most] for index in range(most)]
 
 
 # What a judge is examined on: texts that people have marked, and what an earlier version of it said.

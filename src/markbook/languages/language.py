@@ -165,7 +165,10 @@ class Ending:
         """
         if reason := next((reason for pattern, reason in self.never if re.search(pattern, tests)), ""):
             raise ValueError(reason)
-        tests = self._going_on(tests)
+        pattern, instead = self.status
+        if match := re.search(pattern, tests) if pattern else None:
+            ended = fill_template(instead, {"value": match["value"]})
+            tests = tests[: match.start()] + ended + tests[match.end() :]
         added = fill_template(self.text, words)
         for pattern, counted in self.counted:
             tests = re.sub(pattern, fill_template(counted, words), tests, flags=re.MULTILINE)
@@ -186,14 +189,6 @@ class Ending:
                 "the tests do not end in two closing braces: of what runs them, and of the class or module around it"
             )
         return f"{tests[: inner.start()]}\n{added}\n{inner[0]}{outer[0]}"
-
-    def _going_on(self, tests: str) -> str:
-        """Return the tests with a last statement that gives their status ending the program only if that is not a success."""
-        pattern, instead = self.status
-        match = re.search(pattern, tests) if pattern else None
-        if match is None:
-            return tests
-        return tests[: match.start()] + fill_template(instead, {"value": match["value"]}) + tests[match.end() :]
 
 
 def fill_template(text: str, words: Mapping[str, str]) -> str:

@@ -20,7 +20,6 @@ from markbook.languages.language import (
     Library,
     Places,
     Prepared,
-    Where,
     read_source,
 )
 from markbook.languages.toolchain import SYSTEM
@@ -370,7 +369,7 @@ def rust() -> Language:
         ending=_ENDING,
         failures=Failures(tests=r"assertion .*failed", build=r"^error", memory=r"memory allocation of"),
         locate=_locate,
-        where=_where,
+        where=lambda tests: "inner body" if "#[test]" in tests and _MODULE.search(tests) else "body",
         words=_rust_words,
         libraries=tuple(
             Library(word, f"/usr/share/cargo/registry/{crate}-[0-9]*", f"librust-{crate}-dev cargo")
@@ -403,10 +402,6 @@ def _locate() -> Places | None:
     outside = not any(f"{root}/".startswith(f"{folder}/") for folder in SYSTEM) and root != "/usr"
     cargo = os.path.join(root, "bin", "cargo")
     return Places({"rustc": compiler, "cargo": cargo}, (root,) if outside else ())
-
-
-def _where(tests: str) -> Where:
-    return "inner body" if "#[test]" in tests and _MODULE.search(tests) else "body"
 
 
 def _rust_words(text: str) -> dict[str, str]:

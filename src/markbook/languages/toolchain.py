@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import tempfile
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
@@ -69,17 +69,19 @@ def names() -> list[str]:
     return plugins.names("languages")
 
 
-@functools.cache
-def _aliases() -> dict[str, str]:
-    aliases: dict[str, str] = {}
+def _definitions() -> Iterator[tuple[str, Language]]:
+    """Yield every language by its name, but those whose plugin is broken: it says so to whoever asks for that language."""
     for name in names():
         try:
-            definition = plugins.create("languages", name)
+            definition = language(name)
         except MarkbookError:
-            continue  # it says what is wrong with it to whoever asks for it
-        for alias in definition.aliases:
-            aliases.setdefault(alias, name)
-    return aliases
+            continue
+        yield name, definition
+
+
+@functools.cache
+def _aliases() -> dict[str, str]:
+    return {alias: name for name, definition in reversed([*_definitions()]) for alias in definition.aliases}
 
 
 @functools.cache
@@ -416,12 +418,4 @@ def detect_language(name: str, content: bytes) -> str:
 
 @functools.cache
 def _by_suffix() -> dict[str, Language]:
-    known: dict[str, Language] = {}
-    for name in names():
-        try:
-            definition = language(name)
-        except MarkbookError:
-            continue  # a broken plugin says so to whoever asks for that language
-        for suffix in definition.suffixes:
-            known.setdefault(suffix, definition)
-    return known
+    return {suffix: definition for _, definition in reversed([*_definitions()]) for suffix in definition.suffixes}

@@ -15,7 +15,6 @@ from markbook.programs import ensure_marks, goes_in_turns, program_language
 from markbook.programs.executions import (
     Found,
     MarkedRun,
-    Raw,
     Written,
     build_limits,
     judge_phases,
@@ -186,12 +185,6 @@ class ProgramMarker:
         self._number = 0
         self._is_tried = False
 
-    @property
-    def _ahead(self) -> int:
-        """How many jobs are under way at most: those that are built together wait for one another."""
-        together = sum(batch.batch.size for batch in self._batches.values())
-        return (_AHEAD + together) * self._box.workers
-
     def _tool(self, job: Job) -> Toolchain:
         return self._tools[self._names[job.sample.language]]
 
@@ -266,8 +259,10 @@ class ProgramMarker:
     def _run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Outcome]]:
         source = iter(jobs)
         exhausted = False
+        # Those that are built together wait for one another.
+        ahead = (_AHEAD + sum(batch.batch.size for batch in self._batches.values())) * self._box.workers
         while True:
-            while not exhausted and len(self._under) < self._ahead:
+            while not exhausted and len(self._under) < ahead:
                 job = next(source, None)
                 if job is None:
                     exhausted = True
@@ -344,15 +339,10 @@ class ProgramMarker:
             built = run.phases[0].builds
             heard = executed[0].stderr + executed[0].stdout if built and len(executed) == 1 else b""
             ran = next(iter(run.in_order(executed)), None)
-            why = self._why(int(index), pending, run.written, heard.decode("utf-8", "replace"), ran)
-            result = replace(result, why=why)
+            words = heard.decode("utf-8", "replace")
+            result = replace(result, why=program_failed(int(index), run.written, pending.job.code, words, ran))
         pending.found[int(index)] = result
         yield from self._yield_ended(key)
-
-    def _why(self, index: int, pending: _Under, written: Written, heard: str, ran: Executed | None) -> Raw | None:
-        if not self._explain:
-            return None
-        return program_failed(index, written, pending.job.code, heard, ran)
 
     def _built(self, key: str, executed: list[Executed]) -> Iterator[tuple[Job, Outcome]]:
         """Run what a batch has built; what it did not come to is built by itself."""
@@ -361,7 +351,9 @@ class ProgramMarker:
             pending = self._under[number]
             if isinstance(built, str):
                 result = not_built(program.tool, built)
-                pending.found[int(index)] = replace(result, why=self._why(int(index), pending, program, built, None))
+                if self._explain:
+                    result = replace(result, why=program_failed(int(index), program, pending.job.code, built, None))
+                pending.found[int(index)] = result
                 yield from self._yield_ended(number)
             else:
                 self._box.submit(make_run(name, program, pending.job.limits, proves=self._proves, built=built))

@@ -642,18 +642,15 @@ class StreamMarker:
                 main="runner",
                 folders=tuple(folders),
             )
-        under: dict[str, Job] = {}
+        under = {str(number): job for number, job in enumerate(jobs)}
+        attempts = (
+            (key, AttemptInTurns(job, lambda: self.level, self._right, explain=self._explain).steps)
+            for key, job in list(under.items())
+        )
         seats: Seats[Outcome] = Seats(self._programs, self._judges if names else None, self.stop)
-        for key, result in seats.run(self._attempts(jobs, under)):
+        for key, result in seats.run(attempts):
             job = under.pop(key)
             yield job, self._lost(job, result) if isinstance(result, Lost) else result
-
-    def _attempts(
-        self, jobs: Iterable[Job], under: dict[str, Job]
-    ) -> Iterator[tuple[str, Callable[[Seat[Outcome]], Steps[Outcome]]]]:
-        for number, job in enumerate(jobs):
-            under[str(number)] = job
-            yield str(number), AttemptInTurns(job, lambda: self.level, self._right, explain=self._explain).steps
 
     def _lost(self, job: Job, lost: Lost) -> Outcome:
         message = f"the worker of the {lost.side} was lost twice while it ran"

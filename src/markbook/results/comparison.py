@@ -582,16 +582,12 @@ def _strengths(
     from markbook.stats.ranking import bradley_terry
 
     met = {frozenset((pair.first, pair.second)): pair.n for pair in pairs}
-    table = []
-    for a in names:
-        row = []
-        for b in names:
-            if a == b:
-                row.append(0.0)
-                continue
-            ties = met.get(frozenset((a, b)), 0) - wins[a][b] - wins[b][a]
-            row.append(wins[a][b] + ties / 2)
-        table.append(row)
+
+    def count_wins(a: str, b: str) -> float:
+        ties = met.get(frozenset((a, b)), 0) - wins[a][b] - wins[b][a]
+        return wins[a][b] + ties / 2
+
+    table = [[0.0 if a == b else count_wins(a, b) for b in names] for a in names]
     # A model that won or lost every time has no finite strength; half a win and half a loss against each make it one.
     ranking = bradley_terry(table, seed=seed)
     return ranking if ranking.value[0] is not None else bradley_terry(table, prior=0.5, seed=seed)

@@ -142,10 +142,6 @@ class FilesView(Generic[R, S]):
         row, summary = get_args(own)
         return make_check(row), make_check(summary)
 
-    def read_journal(self, kind: str) -> Iterator[tuple[tuple[Any, ...], Mapping[str, Any]]]:
-        """Yield key and data of the journal's rows of a kind."""
-        return ((row.key, row.data) for row in self.run.rows(kind))
-
     @property
     def command(self) -> str:
         """Which command made the run."""

@@ -85,15 +85,20 @@ def draw_order(samples: Sequence[str], seed: int) -> list[str]:
 
 
 class StandRecord(TypedDict):
-    """A `Stand` as JSON."""
+    """Where one model stands."""
 
     model: str
     baseline: str
     n: int
+    """Samples that both have a value for."""
     n_missing: int
+    """Samples that were done and that one of the two has no value for."""
     decided_at: int | None
+    """After which sample of the order it was enough; None while it is not."""
     better: str | None
+    """Which of the two is shown to be better; None where a difference is not decided, or not asked for."""
     difference: EstimateRecord
+    """The difference, or the mean without a baseline, with an interval that holds at all looks."""
 
 
 class StoppedRecord(TypedDict):
@@ -112,36 +117,6 @@ class StoppedRecord(TypedDict):
     models: list[StandRecord]
 
 
-@dataclass(frozen=True, slots=True)
-class Stand:
-    """Where one model stands."""
-
-    model: str
-    baseline: str
-    n: int
-    """Samples that both have a value for."""
-    n_missing: int
-    """Samples that were done and that one of the two has no value for."""
-    estimate: Estimate
-    """The difference, or the mean without a baseline, with an interval that holds at all looks."""
-    decided_at: int | None
-    """After which sample of the order it was enough; None while it is not."""
-    better: str | None = None
-    """Which of the two is shown to be better; None where a difference is not decided, or not asked for."""
-
-    def to_record(self) -> StandRecord:
-        """Return it as JSON."""
-        return {
-            "model": self.model,
-            "baseline": self.baseline,
-            "n": self.n,
-            "n_missing": self.n_missing,
-            "decided_at": self.decided_at,
-            "better": self.better,
-            "difference": self.estimate.to_record(),
-        }
-
-
 class Stopping:
     """Holds models' marks against a baseline while they come, in one order of the samples."""
 
@@ -155,6 +130,12 @@ class Stopping:
             DataError: the two have no sample in common.
         """
         self.rule = rule
+        values = {
+            model: {sample: cell.value for sample, cell in cells.items()}
+            for model, cells in (baseline.marks.items() if baseline is not None else ())
+        }
+        self.identity = {"when": rule.text, "baseline": digest(values) if values else None}
+        """What run.json holds of it: with another rule or another baseline a run cannot go on."""
         self.range, self.direction = plan.range, plan.direction
         if rule.when == "decided" and baseline is None:
             raise UsageError("nothing says against what it is to be decided", hint="name a finished run with --against")
@@ -183,7 +164,7 @@ class Stopping:
         if self.rule.when == "decided":
             # `stands` would compute an interval at every look, and the decision needs none.
             return all(self._look(model, done, marks[model]).decided_at is not None for model in self._held)
-        return all(stand.decided_at is not None for stand in self.stands(done, marks))
+        return all(stand["decided_at"] is not None for stand in self.stands(done, marks))
 
     def _look(self, model: str, done: int, marks: Mapping[str, Cell]) -> SequentialSigns:
         """Return the test of a model over the first samples of the order, with what is new since the last look added."""
@@ -198,7 +179,7 @@ class Stopping:
                 break
         return signs
 
-    def stands(self, done: int, marks: Mapping[str, Mapping[str, Cell]]) -> list[Stand]:
+    def stands(self, done: int, marks: Mapping[str, Mapping[str, Cell]]) -> list[StandRecord]:
         """Return where each model stands when the first samples of the order are done."""
         alpha = SIGNIFICANCE / len(self._held)  # several models are several chances to err
         return [self._stand(model, done, marks[model], alpha) for model in self._held]
@@ -207,23 +188,31 @@ class Stopping:
         """Whether any model has a counterpart there; without a baseline every sample is."""
         return any(baseline_cells is None or sample in baseline_cells[1] for baseline_cells in self._held.values())
 
-    def _stand(self, model: str, done: int, marks: Mapping[str, Cell], alpha: float) -> Stand:
+    def _stand(self, model: str, done: int, marks: Mapping[str, Cell], alpha: float) -> StandRecord:
         baseline = self._held[model]
         gaps = [self._gap(baseline, sample, marks) for sample in self.order[:done]]
         gaps_known = [gap for gap in gaps if gap is not None]
-        lost = len(gaps) - len(gaps_known)
-        if baseline is None:
-            mean = anytime_mean(gaps_known, limits=self.range, confidence=1 - alpha)
-            return Stand(model, "", mean.n, lost, mean, done if self._is_precise(mean) else None)
-        estimate = anytime_difference(gaps_known, width=self.width, confidence=1 - alpha)
-        # Precision is checked between batches only, so it is reached at a look, unlike a decision.
-        if self.rule.when == "precise":
-            return Stand(model, baseline[0], estimate.n, lost, estimate, done if self._is_precise(estimate) else None)
-        signs = self._look(model, done, marks)
         better = None
-        if signs.decided_at is not None:
-            better = model if (signs.sum > 0) == (self.direction == "higher") else baseline[0]
-        return Stand(model, baseline[0], estimate.n, lost, estimate, signs.decided_at, better)
+        if baseline is None:
+            estimate = anytime_mean(gaps_known, limits=self.range, confidence=1 - alpha)
+        else:
+            estimate = anytime_difference(gaps_known, width=self.width, confidence=1 - alpha)
+        # Precision is checked between batches only, so it is reached at a look, unlike a decision.
+        decided_at = done if self._is_precise(estimate) else None
+        if baseline is not None and self.rule.when == "decided":
+            signs = self._look(model, done, marks)
+            decided_at = signs.decided_at
+            if decided_at is not None:
+                better = model if (signs.sum > 0) == (self.direction == "higher") else baseline[0]
+        return {
+            "model": model,
+            "baseline": "" if baseline is None else baseline[0],
+            "n": estimate.n,
+            "n_missing": len(gaps) - len(gaps_known),
+            "decided_at": decided_at,
+            "better": better,
+            "difference": estimate.to_record(),
+        }
 
     def _gap(self, baseline: _Held | None, sample: str, marks: Mapping[str, Cell]) -> float | None:
         cell = marks.get(sample)
@@ -238,7 +227,7 @@ class Stopping:
             return False
         return (estimate.high - estimate.low) / 2 <= self.rule.half_width
 
-    def record(self, done: int, planned: int, stands: Sequence[Stand]) -> StoppedRecord:
+    def record(self, done: int, planned: int, stands: Sequence[StandRecord]) -> StoppedRecord:
         """Return what the journal keeps of the end.
 
         Without a rule the run would have had `planned` samples.
@@ -251,7 +240,7 @@ class Stopping:
             "in_order": len(self.order),
             "done": done,
             "samples": self.order[:done],
-            "models": [stand.to_record() for stand in stands],
+            "models": list(stands),
         }
 
 
@@ -341,15 +330,6 @@ def open_against(against: str | os.PathLike[str] | None, when: str) -> Results |
     if len(paths) > 1:
         raise DataError(f"{len(paths)} runs lie here, and one is the baseline", at=os.fspath(against), hint="name it")
     return open_results(open_run(paths[0]))
-
-
-def stop_identity(stopping: Stopping, baseline: Sheet | None) -> dict[str, object]:
-    """Return what run.json holds of it: with another rule or another baseline a run cannot go on."""
-    values = {
-        model: {sample: cell.value for sample, cell in cells.items()}
-        for model, cells in (baseline.marks.items() if baseline is not None else ())
-    }
-    return {"when": stopping.rule.text, "baseline": digest(values) if values else None}
 
 
 def until_enough(

@@ -184,6 +184,25 @@ def review(  # noqa: PLR0913 - the command's options, each with its own default
     if tool_reference is not None:
         references = tool_reference if isinstance(tool_reference, Mapping) else Path(tool_reference)
         chosen = replace(chosen, tool_reference=references)
+    # What was asked for, as --resume takes it up.
+    request_options: dict[str, object] = {
+        "judges": list(map(plain_judge, judges)),
+        "policy": policy,
+        "similarity": ",".join(similarity),
+        **(options or JudgeOptions()).to_options(),
+        **({} if settings.get("limit") is None else {"limit": settings["limit"]}),
+    }
+    sources = {
+        "papers": papers,
+        "reviews": reviews,
+        "traces": traces,
+        "config_file": config,
+        "tool_reference": tool_reference,
+    }
+    inputs = {name: source for name, source in sources.items() if source is not None}
+    paths = {name: os.fspath(source) for name, source in inputs.items() if isinstance(source, str | os.PathLike)}
+    # A configuration made in Python has no path that a later `--resume` could read it from.
+    request_options = {**paths, **request_options} if len(paths) == len(inputs) else {}
     request = ReviewRequest(
         papers=Path(papers),
         reviews=Path(reviews),
@@ -193,35 +212,7 @@ def review(  # noqa: PLR0913 - the command's options, each with its own default
         judge_options=options or JudgeOptions(),
         output=output,
         resume=resume,
-        asked=_record_request(
-            (papers, reviews, traces, config, tool_reference),
-            (judges, policy, similarity),
-            options,
-            settings.get("limit"),
-        ),
+        asked=request_options,
         **settings,
     )
     return conduct(Reviews(), request)
-
-
-def _record_request(
-    places: Sequence[object],
-    words: tuple[Sequence[str], str, Sequence[str]],
-    options: JudgeOptions | None,
-    limit: int | None,
-) -> dict[str, object]:
-    """Return what was asked for, as --resume takes it up; nothing where a part of it was made in Python."""
-    judges, policy, similarity = words
-    request: dict[str, object] = {
-        "judges": list(map(plain_judge, judges)),
-        "policy": policy,
-        "similarity": ",".join(similarity),
-    }
-    request |= (options or JudgeOptions()).to_options()
-    if limit is not None:
-        request["limit"] = limit
-    names = ("papers", "reviews", "traces", "config_file", "tool_reference")
-    inputs = {name: source for name, source in zip(names, places, strict=True) if source is not None}
-    paths = {name: os.fspath(source) for name, source in inputs.items() if isinstance(source, str | os.PathLike)}
-    # A configuration made in Python has no path that a later `--resume` could read it from.
-    return {**paths, **request} if len(paths) == len(inputs) else {}

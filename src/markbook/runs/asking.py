@@ -14,14 +14,15 @@ from __future__ import annotations
 import inspect
 import itertools
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from markbook import plugins
 from markbook.config import Sampling
 from markbook.errors import StorageError, UsageError, suggest
-from markbook.model import ModelReply, PromptRequest
+from markbook.model import GenerationSettings, ModelReply, PromptRequest
 from markbook.report.words import TokenUsage
 from markbook.runs.kind import Progress, Start, Watcher
 from markbook.runs.options import ASKS_MODELS, AskingOptions
@@ -130,6 +131,8 @@ class SharedCalls:
             return  # nobody waits here to be told: the journal keeps it, and raises it again at the next row
 
 
+JUDGEMENT, JUDGEMENT_GAP = "judgement", "judgement_gap"
+"""The kinds of journal row of judges: an answer that stands, and one that a resumed run asks for again."""
 COMPLETION, UNANSWERED = "completion", "unanswered"
 """The kinds of journal row that hold what a model replied, and what questions cost that brought nothing."""
 _NUMBERS = {
@@ -141,17 +144,7 @@ _NUMBERS = {
     "seed": ("seed", int),
 }
 _STOPS, _IGNORED = "until", "do_sample"
-_REPLY_FIELDS = (
-    "text",
-    "raw",
-    "finish",
-    "input_tokens",
-    "output_tokens",
-    "cost",
-    "cost_at_most",
-    "requests",
-    "seconds",
-)
+_REPLY_FIELDS = {field.name for field in fields(ModelReply)} - {"key", "missing"}
 
 
 def goes_on(options: AskingOptions) -> bool:
@@ -221,26 +214,36 @@ class Replies:
         self._watch.did(Progress(" ".join(map(str, reply.key)), reply.missing is None, why))
 
 
+def sum_field(replies: Sequence[ModelReply], name: str) -> Any:
+    """Return the sum of a number over replies; a sum with an unknown part is unknown, and so is that of none."""
+    values = [getattr(reply, name) for reply in replies]
+    return None if not values or None in values else sum(values)
+
+
 def sum_usage(replies: Sequence[ModelReply]) -> TokenUsage:
     """Return what replies cost, those that brought nothing too."""
     answered = [reply for reply in replies if reply.missing is None]
     replies_asked = [reply for reply in replies if reply.requests or reply.cost_at_most or reply.missing is None]
 
-    def total(name: str, of: Sequence[ModelReply]) -> Any:
-        values = [getattr(reply, name) for reply in of]
-        # A sum with an unknown part is unknown.
-        return None if not values or any(value is None for value in values) else sum(values)
-
     return {
         "replies": len(answered),
         "failed": len(replies) - len(answered),
         "requests": sum(reply.requests for reply in replies),
-        "input_tokens": total("input_tokens", answered),
-        "output_tokens": total("output_tokens", answered),
-        "cost": total("cost", replies_asked),
-        "cost_at_most": total("cost_at_most", replies_asked),
+        "input_tokens": sum_field(answered, "input_tokens"),
+        "output_tokens": sum_field(answered, "output_tokens"),
+        "cost": sum_field(replies_asked, "cost"),
+        "cost_at_most": sum_field(replies_asked, "cost_at_most"),
         "replies_without_price": sum(reply.cost is None for reply in replies_asked),
     }
+
+
+def sum_paid(journal: RunWriter) -> defaultdict[str, float]:
+    """Return what each judge has cost in a run so far: a budget is for all of it, however often it is resumed."""
+    paid = defaultdict[str, float](float)
+    # Calls that brought nothing were paid for too, so both kinds count against the budget.
+    for row in itertools.chain(journal.rows(JUDGEMENT), journal.rows(JUDGEMENT_GAP)):
+        paid[str(row.data["model"])] += row.data.get("paid") or 0.0
+    return paid
 
 
 def timings(replies: Mapping[Key, ModelReply]) -> Iterator[str]:
@@ -249,6 +252,15 @@ def timings(replies: Mapping[Key, ModelReply]) -> Iterator[str]:
         if replies[key].requests:
             record = {"key": list(key), "seconds": replies[key].seconds, "requests": replies[key].requests}
             yield json.dumps(record, ensure_ascii=False) + "\n"
+
+
+def make_settings(sampling: Sampling, seed: int, stop: tuple[str, ...] = ()) -> GenerationSettings:
+    """Return how a model is asked, with a run's seed and the ends of a question where the sampling states none."""
+    # Seed 0 is the run's default, not a wish: servers are told a seed only where somebody asked for one.
+    own_seed = (seed or None) if sampling.seed is None else sampling.seed
+    return GenerationSettings(
+        sampling.temperature, sampling.top_p, sampling.max_tokens, sampling.stop or stop, own_seed
+    )
 
 
 def sampling_with(sampling: Sampling, text: str) -> Sampling:

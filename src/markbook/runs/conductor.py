@@ -143,24 +143,19 @@ def is_finished(folder: Path, manifest: Manifest) -> bool:
         return writer.was_done
 
 
-def _render(kind: Kind[Any, Any], folder: Path, names: Sequence[str]) -> tuple[dict[str, Content], Scores]:
-    results = kind.results(open_run(folder))
-    return _reports(results, names), summarise_scores(results)
+def _render(results: Results, names: Sequence[str]) -> tuple[dict[str, Content], Scores]:
+    files: dict[str, Content] = {}
+    for name in names:
+        files |= render_report(name, results)
+    return files, summarise_scores(results)
 
 
 def _render_whole(kind: Kind[Any, Any], folder: Path, names: Sequence[str]) -> tuple[dict[str, Content], Scores]:
     """Return the reports and the scores as a worker can send them."""
-    files, scores = _render(kind, folder, names)
+    files, scores = _render(kind.results(open_run(folder)), names)
     # A generator cannot be sent from one process to another.
     complete = {path: content if isinstance(content, str | bytes) else list(content) for path, content in files.items()}
     return complete, scores  # type: ignore[return-value]  # one kind of pieces a file
-
-
-def _reports(results: Results, names: Sequence[str]) -> dict[str, Content]:
-    files: dict[str, Content] = {}
-    for name in names:
-        files |= render_report(name, results)
-    return files
 
 
 def _publish(
@@ -168,12 +163,11 @@ def _publish(
 ) -> Scores:
     """Write the run's files and reports; return the scores that lists of runs show."""
     writer.publish(ended.files)
-    if ended.results is not None:
-        files, scores = _reports(ended.results, names), summarise_scores(ended.results)
     # A worker has made ready to draw pages while the inputs were read; this process would import all of it only now.
-    elif machines.renderer is not None:
+    if ended.results is None and machines.renderer is not None:
         files, scores = machines.renderer.submit(_render_whole, kind, writer.folder, names).result()
     else:
-        files, scores = _render(kind, writer.folder, names)
+        results = kind.results(open_run(writer.folder)) if ended.results is None else ended.results
+        files, scores = _render(results, names)
     writer.publish(files)
     return scores

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import functools
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -181,7 +182,7 @@ class PassAtK(Metric):
         problems: dict[tuple[str, str], list[int]] = {}
         for index, item in enumerate(items):
             problems.setdefault((item.sample.id, item.attempt.model), []).append(index)
-        measurements: list[Measurement | None] = [None] * len(items)
+        measurements: dict[int, Measurement] = {}
         for places in problems.values():
             first, *others = places
             outcomes_known = [outcomes[index] for index in places]
@@ -189,7 +190,7 @@ class PassAtK(Metric):
             for index in others:
                 why = Missing(MissingKind.NOT_APPLICABLE, "counted at the problem's first attempt")
                 measurements[index] = self._measurement(items[index], why, NO_STATS)
-        return [measurement for measurement in measurements if measurement is not None]
+        return [measurements[index] for index in range(len(items))]
 
     def measure_rows(self, candidates: Sequence[object], references: Sequence[object] | None) -> list[Measurement]:
         """Return one measurement a row.
@@ -223,16 +224,8 @@ class PassAtK(Metric):
 
     def _outcomes(self, items: Sequence[Item]) -> list[Outcome | Missing]:
         """Return each item's outcome: the one it has, or that of running it."""
-        outcomes: list[Outcome | Missing | None] = []
-        waiting: list[int] = []
-        for index, item in enumerate(items):
-            if item.outcome is not None:
-                outcomes.append(item.outcome)
-            elif (problem := self._problem(item.sample)) is not None:
-                outcomes.append(problem)
-            else:
-                outcomes.append(None)
-                waiting.append(index)
+        outcomes = [item.outcome or self._problem(item.sample) for item in items]
+        waiting = [index for index, outcome in enumerate(outcomes) if outcome is None]
         if waiting:
             for index, outcome in zip(waiting, self._run([items[index] for index in waiting]), strict=True):
                 outcomes[index] = outcome
@@ -246,7 +239,7 @@ class PassAtK(Metric):
 
     def _run(self, items: Sequence[Item]) -> Sequence[Outcome | Missing]:
         if self.run is None:
-            return _in_sandbox(self.settings)(items)
+            return self._run_in_sandbox(items)
         try:
             results = self.run(items)
         except Exception as error:  # noqa: BLE001 - the measurement border: a caller's runner that crashes is a reason
@@ -254,6 +247,24 @@ class PassAtK(Metric):
         if len(results) != len(items):
             raise UsageError(f"run gave {len(results)} outcomes for {len(items)} programs")
         return results
+
+    def _run_in_sandbox(self, items: Sequence[Item]) -> Sequence[Outcome]:
+        limits, jobs = Limits(seconds=self.settings.seconds), []
+        for index, item in enumerate(items):
+            # Python has no language of its own here: the examiner marks it apart, whether or not somebody names it.
+            language = self.settings.language or item.sample.language
+            sample = replace(item.sample, language="" if language.lower() in PYTHON else language)
+            jobs.append(Job(str(index), item.attempt.text, sample, limits))
+        languages = tuple(sorted({job.sample.language for job in jobs} - {""}))
+        workers, isolation = self.settings.workers, self.settings.isolation
+        opened: AbstractContextManager[Sandbox | MixedBox | RemoteSandbox] = (
+            open_sandboxes("local", BoxSettings(workers, isolation, languages=languages))
+            if languages
+            else Sandbox(workers=workers, isolation=isolation)
+        )
+        with opened as box:
+            outcomes = {job.key: outcome for job, outcome in box.run(jobs)}
+        return [outcomes[job.key] for job in jobs]
 
     def _mark(self, item: Item, outcomes_known: Sequence[Outcome | Missing]) -> Measurement:
         for outcome in outcomes_known:
@@ -268,11 +279,8 @@ class PassAtK(Metric):
         n, c = len(outcomes), sum(outcome.is_right for outcome in outcomes)
         is_every = self.name == "pass_hat_k"
         values = {k: passes.pass_hat_k([(n, c)], k) if is_every else passes.pass_at_k(n, c, k).value for k in self.ks}
-        errors: dict[str, int] = {}
-        for outcome in outcomes:
-            if outcome.error is not None:
-                errors[outcome.error.value] = errors.get(outcome.error.value, 0) + 1
-        stats: dict[str, object] = {"n": n, "c": c, "errors": errors}
+        errors = Counter(outcome.error.value for outcome in outcomes if outcome.error is not None)
+        stats: dict[str, object] = {"n": n, "c": c, "errors": dict(errors)}
         stats["values"] = {k: value for k, value in values.items() if value is not None}
         value = values[self.ks[0]]
         if value is None:
@@ -318,30 +326,3 @@ def _row(name: str, candidate: object, reference: object) -> list[Item] | Missin
         return missing_undefined("a program is not a text")
     sample = Sample(name, tests=tuple(Test(program=test) for test in tests))
     return [Item(sample, Attempt(name, text, index=index)) for index, text in enumerate(attempts)]
-
-
-def _in_sandbox(settings: ProgramSettings) -> Run:
-    def run(items: Sequence[Item]) -> Sequence[Outcome]:
-        limits = Limits(seconds=settings.seconds)
-        samples = []
-        for item in items:
-            # Python has no language of its own here: the examiner marks it apart, whether or not somebody names it.
-            language = settings.language or item.sample.language
-            samples.append(replace(item.sample, language="" if language.lower() in PYTHON else language))
-        languages = sorted({sample.language for sample in samples} - {""})
-        jobs = [
-            Job(str(index), item.attempt.text, sample, limits)
-            for index, (item, sample) in enumerate(zip(items, samples, strict=True))
-        ]
-        outcomes: dict[str, Outcome] = {}
-        opened: AbstractContextManager[Sandbox | MixedBox | RemoteSandbox] = (
-            open_sandboxes("local", BoxSettings(settings.workers, settings.isolation, languages=tuple(languages)))
-            if languages
-            else Sandbox(workers=settings.workers, isolation=settings.isolation)
-        )
-        with opened as box:
-            for job, outcome in box.run(jobs):
-                outcomes[job.key] = outcome
-        return [outcomes[str(index)] for index in range(len(items))]
-
-    return run

@@ -18,6 +18,7 @@ from starlette.responses import Response
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from markbook.files import jsonl
+from markbook.serve.work_queue import limit_of_one
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -79,8 +80,6 @@ def impatient(seconds: float) -> type[H11Protocol]:
     return Impatient
 
 
-SHARE = 0.75
-"""How much of all that there is room for one client may have."""
 _NAME = 64
 """Characters of a client's name."""
 OPEN = frozenset(("/health",))
@@ -266,8 +265,11 @@ class GuardedApp:
             headers[name] = f"{headers[name]},{text}" if name in headers else text
         try:
             self._guard.check(scope["path"], headers)
-            if scope["path"] not in OPEN:
-                self._ensure_place(client)
+            most, count = self._guard.at_once, self._under_way.total()
+            is_full = count >= most or self._under_way[client] >= limit_of_one(most)
+            if scope["path"] not in OPEN and is_full:
+                message = f"as many requests as are answered at once are under way: {count}"
+                raise Refused(_TOO_MUCH, message, Retry_After="1")
             self._admit(request)
         except Refused as refused:
             # a client that still sends when it is answered sees a reset connection instead of the sentence
@@ -283,17 +285,6 @@ class GuardedApp:
             if not self._under_way[client]:
                 # clients name themselves, so the names of those that have gone are not kept
                 del self._under_way[client]
-
-    def _ensure_place(self, client: str) -> None:
-        """Refuse a request beyond those that are answered at the same time.
-
-        Raises:
-            Refused: so many are under way, of this client or in all.
-        """
-        most = self._guard.at_once
-        if self._under_way.total() >= most or self._under_way[client] >= max(1, int(most * SHARE)):
-            message = f"as many requests as are answered at once are under way: {self._under_way.total()}"
-            raise Refused(_TOO_MUCH, message, Retry_After="1")
 
 
 def identify_client(request: Request) -> str:

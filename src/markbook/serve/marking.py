@@ -55,26 +55,26 @@ class Figures:
 
     def text(self, pool: Pool) -> str:
         """Return all of it."""
-        return "".join(f"{line}\n" for line in self._lines(pool))
-
-    def _lines(self, pool: Pool) -> Iterator[str]:
-        yield from _metric("markbook_items_waiting", "gauge", "Items in the queue.", [("", pool.waiting)])
-        yield from _metric("markbook_items_running", "gauge", "Items in a sandbox.", [("", pool.running)])
-        yield from _metric("markbook_workers", "gauge", "Items that run at once.", [("", len(pool.lanes))])
-        about = f'{{level="{pool.level.value}"}}'
-        yield from _metric("markbook_isolation", "gauge", "The level of isolation.", [(about, 1)])
+        level = f'{{level="{pool.level.value}"}}'
         kinds = [(f'{{result="{name}"}}', count) for name, count in sorted(pool.counts.items())]
-        yield from _metric("markbook_items_total", "counter", "Items by what became of them.", kinds)
         why: Counter[str] = Counter()
         for lane in pool.lanes:
             why.update(lane.replaced)
         replaced = [(f'{{why="{name}"}}', count) for name, count in sorted(why.items())]
-        yield from _metric("markbook_workers_replaced_total", "counter", "Workers that were replaced.", replaced)
         request_counts = [
             (f'{{path="{path}",status="{status}"}}', count) for (path, status), count in sorted(self.requests.items())
         ]
-        yield from _metric("markbook_requests_total", "counter", "Requests.", request_counts)
-        yield from self._histogram()
+        lines = (
+            *_metric("markbook_items_waiting", "gauge", "Items in the queue.", [("", pool.waiting)]),
+            *_metric("markbook_items_running", "gauge", "Items in a sandbox.", [("", pool.running)]),
+            *_metric("markbook_workers", "gauge", "Items that run at once.", [("", len(pool.lanes))]),
+            *_metric("markbook_isolation", "gauge", "The level of isolation.", [(level, 1)]),
+            *_metric("markbook_items_total", "counter", "Items by what became of them.", kinds),
+            *_metric("markbook_workers_replaced_total", "counter", "Workers that were replaced.", replaced),
+            *_metric("markbook_requests_total", "counter", "Requests.", request_counts),
+            *self._histogram(),
+        )
+        return "".join(f"{line}\n" for line in lines)
 
     def _histogram(self) -> Iterator[str]:
         name = "markbook_item_seconds"

@@ -306,19 +306,15 @@ class Pool:
         self._ends.append(time.monotonic())
         if self._works.get(work.key) is work:
             del self._works[work.key]
-        if isinstance(outcome, Outcome):
-            self._remember(work.key, outcome)
+        is_new = self.settings.cache and work.key not in self._cache
+        if is_new and isinstance(outcome, Outcome) and may_be_remembered(outcome):
+            self._cache[work.key] = outcome
+            self._cached += _weight(outcome)
+            while self._cached > self.settings.cache:
+                self._cached -= _weight(self._cache.popitem(last=False)[1])
         tickets, work.tickets = work.tickets, []
         for ticket in tickets:
             self._answer(ticket, outcome)
-
-    def _remember(self, key: str, outcome: Outcome) -> None:
-        if not self.settings.cache or not may_be_remembered(outcome) or key in self._cache:
-            return
-        self._cache[key] = outcome
-        self._cached += _weight(outcome)
-        while self._cached > self.settings.cache:
-            self._cached -= _weight(self._cache.popitem(last=False)[1])
 
     async def close(self, grace: float = 0.0) -> None:
         """Take nothing new, give what is under way so many seconds, and end; what is left is `unavailable`.

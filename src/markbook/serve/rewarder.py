@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 from markbook.errors import IncompleteError, UsageError
 from markbook.plugins import need
@@ -214,14 +214,6 @@ Numbered = AsyncIterator[tuple[int, Reward]]
 """Rewards with the numbers of their items, as they come."""
 
 
-class _Source(Protocol):
-    """Where rewards come from."""
-
-    async def open(self) -> None: ...
-    async def close(self) -> None: ...
-    def stream(self, items: Sequence[Mapping[str, object]], seconds: float) -> Numbered: ...
-
-
 class Rewarder:
     """Marks code by an exam's rules, asynchronously: `async with Rewarder(...) as rewarder`.
 
@@ -259,7 +251,7 @@ class Rewarder:
         """
         self._seconds = seconds
         self._is_open = False
-        self._source: _Source
+        self._source: Remote | _Local
         if url:
             if options:
                 raise UsageError(f"{next(iter(options))!r} is for sandboxes of this machine", hint="leave out url")

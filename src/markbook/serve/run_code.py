@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Generic, TypedDict, TypeVar
 from markbook.errors import EnvironmentUnfitError, UsageError
 from markbook.languages import Toolchain
 from markbook.languages.toolchain import whole
+from markbook.programs.executions import build_limits
 from markbook.sandbox import Stopped
 from markbook.sandbox.program import Executed, Phase, ProgramRun, ProgramSandbox
 from markbook.serve.guard import Refused, as_json, identify_client
@@ -43,8 +44,6 @@ _MOST_FILES = 64
 _MOST_NAME = 255
 """Bytes of a file's name, without those of its folders: as many as file systems take."""
 _MEMORY = 2 << 30
-_BUILD_FILES = 256 << 20
-_BUILD_PROCESSES = 256
 _FOLDERS = ("/usr", "/bin", "/lib", "/lib64", "/etc/alternatives", "/etc/ld.so.cache")
 """What a program in Python may read beside its own files."""
 _MAIN = ".markbook-main.py"
@@ -153,13 +152,7 @@ def _elsewhere(
         command = (*_COPYING, *command)
     phases = []
     if program.build:
-        bounds = Limits(
-            seconds=compiling,
-            wall_seconds=compiling,
-            memory_bytes=language.build_memory_bytes,
-            file_bytes=_BUILD_FILES,
-            processes=_BUILD_PROCESSES,
-        )
+        bounds = replace(build_limits(language), seconds=compiling, wall_seconds=compiling)
         phases.append(Phase(program.build, bounds, builds=True, environment=program.build_environment))
     limits = replace(phase.limits, processes=max(phase.limits.processes, language.processes))
     is_text = not program.programs

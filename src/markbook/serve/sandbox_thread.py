@@ -296,21 +296,19 @@ class SandboxThread:
             return self._remote.outcome(job)
         languages = languages_for(order.sample)
         if languages:
-            return self._mark_job(work, job, self._marker(languages))
+            marker = self._marker(languages)
+            marker.start()
+            self._marks = work, time.monotonic()
+            try:
+                ((_, outcome),) = marker.run([job])
+            finally:
+                self._marks = None
+            return outcome
         before = self.box.pids
         self._in_box = {job.key: work}
         ((_, outcome),) = self.box.run([job], stop=self._bell.heard)
         if before and (LOST in outcome.flags or self.box.pids != before):
             self.replaced["fault"] += 1
-        return outcome
-
-    def _mark_job(self, work: SharedWork, job: Job, marker: ProgramMarker) -> Outcome:
-        marker.start()
-        self._marks = work, time.monotonic()
-        try:
-            ((_, outcome),) = marker.run([job])
-        finally:
-            self._marks = None
         return outcome
 
     def _marker(self, names: tuple[str, ...]) -> ProgramMarker:

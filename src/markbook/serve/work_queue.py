@@ -19,6 +19,11 @@ _PLENTY = 2
 """How much is left for each lane when one takes several pieces at once, for each piece that it takes."""
 
 
+def limit_of_one(most: int) -> int:
+    """Return how much of all that there is room for one client may have, so that there is room for another."""
+    return max(1, int(most * 0.75))
+
+
 @dataclass(eq=False, slots=True)
 class Ticket:
     """One caller's claim to the outcome of an order."""
@@ -86,10 +91,11 @@ class _Client:
 class WorkQueue:
     """Work that waits, taken by lanes in other threads."""
 
-    def __init__(self, most: int, *, share: float = 0.75) -> None:
-        """Take at most so much work, and of one client at most this share of it, so that there is room for another."""
+    def __init__(self, most: int) -> None:
+        """Take at most so much work."""
         self._most = most
-        self._of_one = max(1, int(most * share))
+        self.of_one = limit_of_one(most)
+        """How much one client may have waiting."""
         self._clients: OrderedDict[str, _Client] = OrderedDict()
         """Whose turn it is comes first."""
         self._last: dict[int, tuple[str, int]] = {}
@@ -102,12 +108,7 @@ class WorkQueue:
         """Return how much more a client may hand in now."""
         with self._changed:
             own = self._clients[client].count if client in self._clients else 0
-            return max(0, min(self._most - self.waiting, self._of_one - own))
-
-    @property
-    def of_one(self) -> int:
-        """How much one client may have waiting."""
-        return self._of_one
+            return max(0, min(self._most - self.waiting, self.of_one - own))
 
     def put(self, works: Sequence[SharedWork]) -> None:
         """Let work wait."""
@@ -136,7 +137,11 @@ class WorkQueue:
         # a worker has its last task prepared, but a client's other tasks must not wait for the end of a long one
         work = client.take(task if streak < _STREAK else "")
         self._last[lane] = (work.task, streak + 1 if work.task == task else 1)
-        self._turn(name, client)
+        # The next client has its turn.
+        if client.count:
+            self._clients.move_to_end(name)
+        else:
+            del self._clients[name]
         self.waiting -= 1
         work.state, work.lane = State.RUNS, lane
         return work
@@ -172,10 +177,3 @@ class WorkQueue:
             self._closed = True
             # each lane has to see for itself that nothing comes any more
             self._changed.notify_all()
-
-    def _turn(self, name: str, client: _Client) -> None:
-        """Let the next client have its turn."""
-        if client.count:
-            self._clients.move_to_end(name)
-        else:
-            del self._clients[name]

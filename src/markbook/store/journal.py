@@ -37,7 +37,7 @@ import threading
 import time
 import zlib
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -188,10 +188,9 @@ class Journal:
             the kernel may have dropped the pages and would report success.
     """
 
-    def __init__(self, disk: Disk, folder: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, disk: Disk, folder: Path) -> None:
         self._disk = disk
         self._folder = folder
-        self._clock = clock
         self._lock = threading.RLock()
         self._waiting: list[bytes] = []
         self._failure: StorageError | None = None
@@ -247,12 +246,15 @@ class Journal:
         with self._lock:
             self._check()
             if not self._waiting:
-                self._first_waiting = self._clock()
+                self._first_waiting = time.monotonic()
             self._waiting.append(line)
-            if len(self._waiting) >= GROUP_ROWS or self._clock() - self._first_waiting >= GROUP_SECONDS:
+            if len(self._waiting) >= GROUP_ROWS or time.monotonic() - self._first_waiting >= GROUP_SECONDS:
                 self.commit()
             elif len(self._waiting) == 1:
-                self._wake_syncer()
+                if self._syncer is None:
+                    self._syncer = threading.Thread(target=self._sync_late_rows, name="markbook-journal", daemon=True)
+                    self._syncer.start()
+                self._wake.set()
 
     def commit(self) -> None:
         """Return when every row added so far is acknowledged."""
@@ -324,12 +326,6 @@ class Journal:
             raise self._failure
         if self._closed:
             raise ValueError("the journal is closed")
-
-    def _wake_syncer(self) -> None:
-        if self._syncer is None:
-            self._syncer = threading.Thread(target=self._sync_late_rows, name="markbook-journal", daemon=True)
-            self._syncer.start()
-        self._wake.set()
 
     def _sync_late_rows(self) -> None:
         """Acknowledge rows that no further row pushes out, so that a slow run loses at most 50 ms."""

@@ -167,11 +167,11 @@ class RunWriter:
             if not writer.was_done:  # nothing of a finished run is done again: its seal stays
                 writer._write_manifest("running", {})
             writer._journal, writer._old, writer.cut_bytes = Journal.reopen(disk, folder / "journal")
-        except OSError as error:
-            _release(lock)
-            raise OutputError(f"the run cannot be written: {error.strerror or error}", at=str(folder)) from error
-        except BaseException:
-            _release(lock)
+        except BaseException as error:
+            if lock is not None:
+                lock.release()
+            if isinstance(error, OSError):
+                raise OutputError(f"the run cannot be written: {error.strerror or error}", at=str(folder)) from error
             raise
         if writer.cut_bytes:
             _log.warning(
@@ -328,11 +328,6 @@ def _storage_error(what: str, path: Path, error: OSError) -> StorageError:
         at=str(path),
         hint="mend the disk, then run again with --resume",
     )
-
-
-def _release(lock: Lock | None) -> None:
-    if lock is not None:
-        lock.release()
 
 
 def _check_same(old: Mapping[str, object], manifest: Manifest, folder: Path) -> None:

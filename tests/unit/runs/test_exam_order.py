@@ -31,13 +31,13 @@ KEYS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 4)), max_size=40)
 def test_attempts_are_sorted_by_problem_then_number_then_place(few, keys):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exam_view, "_FEW", few)
-        order = exam_view._sort_locations(
+        places, locations = exam_view._sort_locations(
             array("Q", [place << 32 | number for place, number in keys]),
             array("Q", [7 * at for at in range(len(keys))]),
         )
 
     wanted = sorted((place, number, 7 * at) for at, (place, number) in enumerate(keys))
-    assert list(zip(order.places, order.locations, strict=True)) == [(place, at) for place, _, at in wanted]
+    assert list(zip(places, locations, strict=True)) == [(place, at) for place, _, at in wanted]
 
 
 @pytest.mark.parametrize("few", [0, 1000], ids=["numpy", "python"])

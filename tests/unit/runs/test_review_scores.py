@@ -99,9 +99,9 @@ def test_the_yardstick_of_one_paper_by_hand():
 
     found = measure_yardstick([(3, rows)], {"cosine": 1.0})
 
-    assert found.pairs["cosine"].median == 0.4
+    assert found.pairs["cosine"]["median"] == 0.4
     assert sorted(found.combined) == [0.4, 0.6, 0.6]
-    assert found.best_of_paper["cosine"].as_record() == {"n": 1, "median": 0.6, "min": 0.6, "max": 0.6}
+    assert found.best_of_paper["cosine"] == {"n": 1, "median": 0.6, "min": 0.6, "max": 0.6}
     assert found.success_rate(0.5) == pytest.approx(2 / 3)
 
 

@@ -307,4 +307,4 @@ def test_each_sample_is_walked_through_once_however_often_it_is_looked(monkeypat
     stand = stopping.stands(800, {"new": marks})[0]
 
     assert not any(looks)
-    assert (stand.n, stand.decided_at, len(walked)) == (800, None, 800)
+    assert (stand["n"], stand["decided_at"], len(walked)) == (800, None, 800)

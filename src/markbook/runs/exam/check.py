@@ -47,20 +47,6 @@ class Submitted:
 
 
 @dataclass(frozen=True, slots=True)
-class PackageCheck:
-    """What running the submissions showed."""
-
-    submissions: tuple[Submitted, ...]
-    not_run: tuple[str, ...]
-    """Submissions in languages that are not here, with the reason."""
-    seconds: float
-    """The time limit: the package's, or the one that follows from its accepted submissions."""
-    isolation: str
-    verdicts: Counter[str]
-    """How many tests got each verdict label."""
-
-
-@dataclass(frozen=True, slots=True)
 class _Runnable:
     submission: Submission
     language: str
@@ -69,62 +55,6 @@ class _Runnable:
     def job(self, sample: Sample, limits: Limits, seconds: float | None) -> Job:
         mine = replace(sample, language=self.language, seconds=seconds)
         return Job(self.submission.name, "", mine, limits, files=self.files)
-
-
-def check_package(
-    path: Path, *, timeout: float, workers: int | None, isolation: Literal["auto", "strict", "weak"]
-) -> PackageCheck:
-    """Run every submission whose language is here.
-
-    Raises:
-        DataError: as `package_benchmark`.
-        EnvironmentUnfitError: as for the exam.
-    """
-    package = read_package(path)
-    sample = package_benchmark(path).samples[0]
-    runnable: list[_Runnable] = []
-    not_run: list[str] = []
-    for submission in package.submissions:
-        files = {PurePosixPath(name).name: package.bundle.read(name) for name in submission.files}
-        # A submission is one program: files of two languages say of neither how it is to be built.
-        languages = {name for path, content in files.items() if (name := detect_language(path, content))}
-        if len(languages) != 1:
-            not_run.append(f"{submission.name}: in no language that is known here")
-            continue
-        (language,) = languages
-        try:
-            find(language)
-            runnable.append(_Runnable(submission, language, files))
-        except MarkbookError as error:
-            not_run.append(f"{submission.name}: {error.message}")
-    limits = Limits(seconds=min(timeout, MEASURING_SECONDS), memory_bytes=package.memory_bytes or Limits().memory_bytes)
-    if package.output_bytes:
-        limits = replace(limits, output_bytes=package.output_bytes)
-    marker = ProgramMarker(sorted({program.language for program in runnable}), workers=workers, isolation=isolation)
-    with closing(marker):
-        # Right ones first: where the package states no limit, the slowest of them sets it for all others.
-        right = [program for program in runnable if program.submission.promised == ("AC",)]
-        usual = package.seconds or limits.seconds
-        ran = marker.run([program.job(sample, limits, usual) for program in right])
-        outcomes = {job.key: outcome for job, outcome in ran}
-        # The slowest accepted submission times the package's multiplier, rounded up to whole seconds.
-        slowest = max((outcome.slowest or 0.0 for outcome in outcomes.values()), default=0.0)
-        seconds = package.seconds or max(LEAST_SECONDS, math.ceil(slowest * package.time_multiplier))
-        others = [program for program in runnable if program.submission.promised != ("AC",)]
-        ran = marker.run([program.job(sample, limits, seconds) for program in others])
-        outcomes |= {job.key: outcome for job, outcome in ran}
-        level = marker.level.value
-    return PackageCheck(
-        submissions=tuple(
-            _check_submission(program.submission, outcomes[program.submission.name]) for program in runnable
-        ),
-        not_run=tuple(not_run),
-        seconds=seconds,
-        isolation=level,
-        verdicts=Counter(
-            test.verdict.value for outcome in outcomes.values() for test in outcome.tests if test.result != "-"
-        ),
-    )
 
 
 def _check_submission(submission: Submission, outcome: Outcome) -> Submitted:
@@ -241,7 +171,7 @@ def check_benchmark(
         EnvironmentUnfitError: as for the exam.
     """
     if format_name == "auto" and is_package(path):
-        return _checked_package(path, timeout=timeout, workers=workers, isolation=isolation)
+        return _check_package(path, timeout=timeout, workers=workers, isolation=isolation)
     benchmark, faults = without_faults(load_benchmark(path, format_name), language_fault)
     available(benchmark, skip=False)
     outcomes: dict[str, list[Outcome]] = {sample.id: [] for sample in benchmark.samples}
@@ -282,7 +212,7 @@ def check_benchmark(
         faults=tuple(faults),
         rejected_rows=len(benchmark.rejections),
         isolation=level,
-        separated_share=labels[Verdict.SEPARATED] / labels.total() if labels else None,
+        separated_share=_separated_share(labels),
         verdicts={verdict.value: labels[verdict] for verdict in Verdict},
         weak=weak,
     )
@@ -318,30 +248,73 @@ def _weak(samples: Sequence[Sample], box: JobExecutor, limits: Limits) -> tuple[
     return tuple(best[sample.id] for sample in samples if sample.id in best)
 
 
-def _checked_package(
+def _check_package(
     path: Path, *, timeout: float, workers: int | None, isolation: Literal["auto", "strict", "weak"]
 ) -> BenchmarkCheck:
-    package_check = check_package(path, timeout=timeout, workers=workers, isolation=isolation)
+    """Run every submission whose language is here; one that does not get what its folder promises is a faulty problem.
+
+    Raises:
+        DataError: as `package_benchmark`.
+        EnvironmentUnfitError: as for the exam.
+    """
+    package = read_package(path)
+    sample = package_benchmark(path).samples[0]
+    runnable: list[_Runnable] = []
+    not_run: list[str] = []
+    for submission in package.submissions:
+        files = {PurePosixPath(name).name: package.bundle.read(name) for name in submission.files}
+        # A submission is one program: files of two languages say of neither how it is to be built.
+        languages = {name for path, content in files.items() if (name := detect_language(path, content))}
+        if len(languages) != 1:
+            not_run.append(f"{submission.name}: in no language that is known here")
+            continue
+        (language,) = languages
+        try:
+            find(language)
+            runnable.append(_Runnable(submission, language, files))
+        except MarkbookError as error:
+            not_run.append(f"{submission.name}: {error.message}")
+    limits = Limits(seconds=min(timeout, MEASURING_SECONDS), memory_bytes=package.memory_bytes or Limits().memory_bytes)
+    if package.output_bytes:
+        limits = replace(limits, output_bytes=package.output_bytes)
+    marker = ProgramMarker(sorted({program.language for program in runnable}), workers=workers, isolation=isolation)
+    with closing(marker):
+        # Right ones first: where the package states no limit, the slowest of them sets it for all others.
+        right = [program for program in runnable if program.submission.promised == ("AC",)]
+        usual = package.seconds or limits.seconds
+        ran = marker.run([program.job(sample, limits, usual) for program in right])
+        outcomes = {job.key: outcome for job, outcome in ran}
+        # The slowest accepted submission times the package's multiplier, rounded up to whole seconds.
+        slowest = max((outcome.slowest or 0.0 for outcome in outcomes.values()), default=0.0)
+        seconds = package.seconds or max(LEAST_SECONDS, math.ceil(slowest * package.time_multiplier))
+        others = [program for program in runnable if program.submission.promised != ("AC",)]
+        ran = marker.run([program.job(sample, limits, seconds) for program in others])
+        outcomes |= {job.key: outcome for job, outcome in ran}
+        level = marker.level.value
+    submissions = [_check_submission(program.submission, outcomes[program.submission.name]) for program in runnable]
+    verdicts = Counter(test.verdict for outcome in outcomes.values() for test in outcome.tests if test.result != "-")
     problems = tuple(
         FaultyProblem(submission.name, "fails", int(submission.result == "AC"), 1, submission.detail)
-        for submission in package_check.submissions
+        for submission in submissions
         if not submission.holds
     )
     return BenchmarkCheck(
         benchmark=path.name.removesuffix(".zip"),
-        total=len(package_check.submissions),
+        total=len(submissions),
         problems=problems,
         faults=(),
         rejected_rows=0,
-        isolation=package_check.isolation,
-        separated_share=package_check.verdicts[Verdict.SEPARATED] / package_check.verdicts.total()
-        if package_check.verdicts
-        else None,
-        verdicts={verdict.value: package_check.verdicts[verdict] for verdict in Verdict},
-        submissions=package_check.submissions,
-        not_run=package_check.not_run,
-        time_limit=package_check.seconds,
+        isolation=level,
+        separated_share=_separated_share(verdicts),
+        verdicts={verdict.value: verdicts[verdict] for verdict in Verdict},
+        submissions=tuple(submissions),
+        not_run=tuple(not_run),
+        time_limit=seconds,
     )
+
+
+def _separated_share(verdicts: Counter[Verdict]) -> float | None:
+    return verdicts[Verdict.SEPARATED] / verdicts.total() if verdicts else None
 
 
 def _judge(sample: Sample, outcomes: list[Outcome]) -> FaultyProblem | None:

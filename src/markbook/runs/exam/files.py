@@ -224,9 +224,7 @@ def harness_files(view: ExamView, started: object) -> Mapping[str, Content]:
             },
             "date": harness_date(started),
         }
-        files[f"{prefix}results{stamp}.json"] = (
-            json.dumps(results, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-        )
+        files[f"{prefix}results{stamp}.json"] = as_json(results)
         files[f"{prefix}samples_{name}{stamp}.jsonl"] = _samples(view, tally)
     return files
 

@@ -344,7 +344,8 @@ class Tally:
     def passes(self) -> Iterator[tuple[str, Estimate]]:
         """Yield each pass@k by its name, and `base_pass@k` of the tests of the benchmark that this one extends (EvalPlus' base)."""
         has_base = all(sample.meta.get(BASE_TESTS) for sample in self.samples) and bool(self.samples)
-        for k in self.pass_ks():
+        most = max((self.tries(index) for index in range(len(self.samples)) if self.attempts[index]), default=0)
+        for k in (k for k in PASS_AT if k <= most):
             yield f"pass@{k}", self.pass_at(k)
             if has_base:
                 yield f"base_pass@{k}", self.pass_at(k, base=True)
@@ -368,11 +369,6 @@ class Tally:
     def _counts(self, index: int) -> bool:
         """Whether a problem says anything: not where every answer to it could not be judged."""
         return bool(self.attempts[index] or not self.unjudged[index])
-
-    def pass_ks(self) -> Iterator[int]:
-        """Yield the k up to the largest number of attempts at any problem."""
-        most = max((self.tries(index) for index in range(len(self.samples)) if self.attempts[index]), default=0)
-        return (k for k in PASS_AT if k <= most)
 
 
 def exam_sheet(tallies: Sequence[Tally]) -> Sheet:

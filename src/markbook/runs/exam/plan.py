@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from markbook.benchmarks.answers import Answers, load_answers
 from markbook.benchmarks.benchmark import TestFault, language_fault, load_benchmark, without_faults
@@ -29,16 +29,7 @@ if TYPE_CHECKING:
     from markbook.runs.exam.questions import Questions
 
 
-@dataclass(frozen=True, slots=True)
-class ExamStop:
-    """What decides when an exam has seen enough."""
-
-    stopping: Stopping
-    identity: dict[str, Any]
-    """What run.json holds of it."""
-
-
-def plan_stop(samples: Sequence[Sample], models: Sequence[str], options: ExamOptions) -> ExamStop | None:
+def plan_stop(samples: Sequence[Sample], models: Sequence[str], options: ExamOptions) -> Stopping | None:
     """Return what decides when to stop; None where nobody asked for it.
 
     Raises:
@@ -47,12 +38,7 @@ def plan_stop(samples: Sequence[Sample], models: Sequence[str], options: ExamOpt
     """
     if options.against is None and not options.stop_when:
         return None
-    from markbook.results.stopping import (  # late: few exams stop early
-        Stopping,
-        open_against,
-        parse_rule,
-        stop_identity,
-    )
+    from markbook.results.stopping import Stopping, open_against, parse_rule  # late: few exams stop early
 
     baseline = open_against(options.against, options.stop_when)
     baseline_sheet = None
@@ -67,8 +53,7 @@ def plan_stop(samples: Sequence[Sample], models: Sequence[str], options: ExamOpt
     stripped = [read_sample(sample_record(sample)) for sample in samples]
     sheet = exam_sheet([Tally(model, stripped) for model in models])
     own = replace(sheet, signatures=exam_signatures({**options.identity(), "adaptive": options.adapts}))
-    stopping = Stopping(parse_rule(options.stop_when), own, baseline_sheet, seed=options.seed)
-    return ExamStop(stopping, stop_identity(stopping, baseline_sheet))
+    return Stopping(parse_rule(options.stop_when), own, baseline_sheet, seed=options.seed)
 
 
 _MANY = 1 << 16
@@ -92,7 +77,7 @@ class ExamPlan(Planned):
     """What a model is asked; None where the answers exist."""
     unavailable: Sequence[str] = ()
     """What is left out because its toolchain is not here, in a line each."""
-    stop: ExamStop | None = None
+    stop: Stopping | None = None
     """What says when enough was marked; None where all is."""
 
     @property
@@ -234,7 +219,7 @@ def _manifest(
     benchmark: Benchmark,
     answers: Answers,
     unavailable: Sequence[str],
-    stop: ExamStop | None,
+    stop: Stopping | None,
     questions: Questions | None,
 ) -> Manifest:
     inputs = {"benchmark": benchmark.digest, **({} if questions is None else {"questions": questions.digest})}

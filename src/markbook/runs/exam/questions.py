@@ -16,9 +16,9 @@ from markbook.benchmarks.problems import Benchmark
 from markbook.config import Sampling
 from markbook.errors import IncompleteError, UsageError
 from markbook.languages import language
-from markbook.model import GenerationSettings, PromptRequest
+from markbook.model import PromptRequest
 from markbook.report.words import TokenUsage
-from markbook.runs.asking import Replies, connect_generator, goes_on, sampling_with, sum_usage
+from markbook.runs.asking import Replies, connect_generator, goes_on, make_settings, sampling_with, sum_usage
 from markbook.runs.exam.view import ANSWERS
 from markbook.runs.kind import Watcher
 from markbook.store import RunWriter
@@ -68,16 +68,12 @@ def plan_questions(benchmark: Benchmark, options: ExamOptions) -> Questions:
     continues = goes_on(options)
     sampling = sampling_with(Sampling(), options.gen_kwargs) if options.gen_kwargs else Sampling()
     count = options.samples or 1
-    # Seed 0 is the run's default, not a wish: servers are told a seed only where somebody asked for one.
-    seed = (options.seed or None) if sampling.seed is None else sampling.seed
     requests = []
     for sample in benchmark.samples:
         prompt, stops = (
             _continue_text(sample, benchmark.format) if continues else (_ask_in_turns(sample, benchmark.format), ())
         )
-        settings = GenerationSettings(
-            sampling.temperature, sampling.top_p, sampling.max_tokens, sampling.stop or stops, seed
-        )
+        settings = make_settings(sampling, options.seed, stops)
         system = "" if continues else options.system
         # A model that continues texts knows no roles: the system message is the beginning of its text.
         prompt = options.system + prompt if continues else prompt

@@ -69,13 +69,7 @@ class ExamResults(ExamView):
             grades: those of attempts that have just been marked.
         """
         super().__init__(run, manifest["config"], grades or {})
-        self._run = run
-        self._manifest = manifest
-
-    @property
-    def manifest(self) -> Mapping[str, Any]:
-        """What run.json holds."""
-        return self._manifest
+        self.manifest = manifest
 
     def overview(self) -> dict[str, object]:
         """Return what the exam is and its main numbers as plain JSON: every value beside its n and what is missing."""
@@ -177,13 +171,13 @@ class ExamResults(ExamView):
             DataError: the documented files are asked for and the exam is not finished.
         """
         if name == "lm-eval":
-            return harness_files(self, self._manifest.get("started"))
+            return harness_files(self, self.manifest.get("started"))
         if name != "documented":
             raise no_files("exam", name)
         if note := self.partial_note():
             raise DataError(
                 f"the documented files appear only when complete. {note}",
-                at=str(self._run.folder),
+                at=str(self.journal.folder),
                 hint="finish it with --resume, or ask for another format",
             )
         return exam_files(self)
@@ -196,7 +190,7 @@ class ExamResults(ExamView):
     def entries(self) -> Iterator[Entry]:
         """Yield every attempt in journal order, without reading the code that it handed in."""
         samples: dict[str, Sample] = {}
-        for location, row in self._run.locate_all():
+        for location, row in self.journal.locate_all():
             if row.kind == OUTCOME:
                 model, task = str(row.key[0]), str(row.key[1])
                 if task not in samples:
@@ -216,7 +210,7 @@ class ExamResults(ExamView):
         Raises:
             ValueError: there is none.
         """
-        row = self._run.row_at(location)
+        row = self.journal.row_at(location)
         sample = self._finder.find(str(row.key[1])) if row.kind == OUTCOME else None
         if sample is None:
             raise ValueError("no attempt begins there")
@@ -234,10 +228,8 @@ class ExamResults(ExamView):
             detail = join_words(test.verdict.value, test.error_type, test.error_message)
             tests.append((cut(word, 2000), "passed" if test.passed else "failed", detail))
         facts = [("Attempt", str(int(row.key[2]) + 1)), ("Isolation", outcome.isolation.value)]
-        groups = {"topic": sample.meta.get("topic"), "complexity": sample.meta.get("complexity")}
-        facts += [
-            (name, str(value)) for name, value in {**groups, "problem_type": sample.problem_type}.items() if value
-        ]
+        groups = {**{name: sample.meta.get(name) for name in GROUPINGS}, "problem_type": sample.problem_type}
+        facts += [(name, str(value)) for name, value in groups.items() if value]
         if outcome.limit:
             facts.append(("Limit hit", outcome.limit))
         usage = self._usages.get((str(row.key[0]), sample.id, int(row.key[2])), ReplyUsage())
@@ -258,9 +250,9 @@ class ExamResults(ExamView):
             return {}
         return {
             (str(model), str(row.key[0]), int(row.key[1])): ReplyUsage.of(row.data)
-            for row in self._run.rows(COMPLETION)
+            for row in self.journal.rows(COMPLETION)
         }
 
     @cached_property
     def _finder(self) -> SampleFinder:
-        return SampleFinder(self._run)
+        return SampleFinder(self.journal)

@@ -158,8 +158,7 @@ def score_record(tally: Tally, *, isolation: str, faults: list[dict[str, object]
 def error_record(tally: Tally) -> dict[str, object]:
     """Return `test_results_errors.json`."""
     total = sum(tally.errors.values())
-    # Most frequent first, equal ones by name: the file must not depend on the order in which answers were run.
-    shares = sorted(tally.errors.items(), key=lambda item: (-item[1], item[0]))
+    shares = _rank_errors(tally)
     counts = {
         grouping: {
             group: dict(sorted(tally.errors_by.get(grouping, {}).get(group, {}).items()))
@@ -180,6 +179,11 @@ def error_record(tally: Tally) -> dict[str, object]:
         "complexity_error_rates": _error_rates(tally, "complexity"),
         "error_examples": {kind: tally.examples[kind] for kind, _ in shares},
     }
+
+
+def _rank_errors(tally: Tally) -> list[tuple[str, int]]:
+    # Most frequent first, equal ones by name: no file must depend on the order in which answers were run.
+    return sorted(tally.errors.items(), key=lambda item: (-item[1], item[0]))
 
 
 def overall_stats(tally: Tally) -> dict[str, int]:
@@ -315,19 +319,19 @@ def ranking(tallies: Sequence[Tally]) -> list[Tally]:
     return sorted(tallies, key=sort_key)
 
 
-def strengths(tallies: Sequence[Tally], grouping: Grouping = "topic") -> dict[str, tuple[list[str], list[str]]]:
-    """Return each model's strongest and weakest groups: those farthest above and below the other models' mean.
+def strengths(tallies: Sequence[Tally]) -> dict[str, tuple[list[str], list[str]]]:
+    """Return each model's strongest and weakest topics: those farthest above and below the other models' mean.
 
-    A group counts as a strength or weakness from 5 points of distance on; at most three each, with their intervals.
+    A topic counts as a strength or weakness from 5 points of distance on; at most three each, with their intervals.
     """
     strengths_by_model: dict[str, tuple[list[str], list[str]]] = {}
     for tally in tallies:
         others = [other for other in tallies if other is not tally]
         gaps = []
-        for group in tally.groups(grouping):
+        for topic in tally.groups("topic"):
             # How far it is from the mean of the others, problem by problem: hard problems weigh on both sides alike.
             differences = []
-            for index in tally.places(grouping, group):
+            for index in tally.places("topic", topic):
                 own = tally.cell(index).value
                 rest = [value for other in others if (value := other.cell(index).value) is not None]
                 if own is not None and rest:
@@ -335,7 +339,7 @@ def strengths(tallies: Sequence[Tally], grouping: Grouping = "topic") -> dict[st
             gap = summarise_values(differences, range=(-1.0, 1.0), seed=tally.seed)
             if gap.value is not None:
                 low, high = (gap.interval.low, gap.interval.high) if gap.interval else (None, None)
-                gaps.append((100 * gap.value, f"{group} ({Scale((0.0, 1.0)).with_gap_spread(gap.value, low, high)})"))
+                gaps.append((100 * gap.value, f"{topic} ({Scale((0.0, 1.0)).with_gap_spread(gap.value, low, high)})"))
         above = [words for gap, words in sorted(gaps, key=lambda pair: (-pair[0], pair[1])) if gap >= 5]
         below = [words for gap, words in sorted(gaps) if gap <= -5]
         strengths_by_model[tally.model] = above[:3], below[:3]
@@ -505,10 +509,7 @@ def _error_lines(tally: Tally) -> list[str]:
         "",
     ]
     if total:
-        rows = [
-            (kind, str(count), _percent(count / total))
-            for kind, count in sorted(tally.errors.items(), key=lambda item: (-item[1], item[0]))
-        ]
+        rows = [(kind, str(count), _percent(count / total)) for kind, count in _rank_errors(tally)]
         lines += _table(("Error", "Count", "Share of errors"), rows)
         lines += ["Examples:", ""]
         for kind, _, _ in rows:

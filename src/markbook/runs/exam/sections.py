@@ -517,7 +517,7 @@ def exam_page(view: ExamView) -> Page:
             ("An error scores", "0" if view.policy == "zero" else "the tests that passed"),
             ("Profile", str(view.config.get("profile", "corrected"))),
         ),
-        warnings=tuple(_warnings(view, tallies)),
+        warnings=tuple(_warnings(view, tallies, comparison)),
         sections=tuple(exam_sections(tallies, comparison)) if tallies else (),
         problems=tuple(problems),
         problems_total=len(view.samples),
@@ -527,18 +527,17 @@ def exam_page(view: ExamView) -> Page:
     )
 
 
-def _warnings(view: ExamView, tallies: Sequence[Tally]) -> list[str]:
+def _warnings(view: ExamView, tallies: Sequence[Tally], comparison: Comparison | None) -> list[str]:
     warnings = []
     if len(tallies) > MOST_COMPARED:
         warnings.append(f"{too_many(len(tallies))}.")
-    elif len(tallies) > 1 and compare_tallies(tallies) is None:
+    elif len(tallies) > 1 and comparison is None:
         warnings.append("The models are not compared: no two of them share a problem with a value.")
     if view.isolation in ("C", "D"):
         warnings.append(f"Solutions ran at isolation level {view.isolation}: they could read the machine's files.")
     warnings += head_notes(view.config)
     for tally in tallies:
-        flagged = tally.verdicts.get("flagged", 0)
-        if flagged:
+        if flagged := tally.verdicts.get("flagged", 0):
             warnings.append(
                 f"{tally.model}: {flagged} verdicts claimed to pass and passed a wrong expectation too; counted as failed."
             )
@@ -556,7 +555,6 @@ def _warnings(view: ExamView, tallies: Sequence[Tally]) -> list[str]:
         from markbook.results.stopping import describe_stop
 
         warnings[:0] = describe_stop(view.stop_record)
-    small = len(view.samples)
-    if small < 30:
-        warnings.append(f"With {small} problems only large differences can be seen: look at the intervals.")
+    if len(view.samples) < 30:
+        warnings.append(f"With {len(view.samples)} problems only large differences can be seen: look at the intervals.")
     return warnings

@@ -147,7 +147,7 @@ class ExamView:
     @property
     def n_marked(self) -> int:
         """How many of them are marked."""
-        return sum(len(order.places) for order in self._orders.values())
+        return sum(len(places) for places, _ in self._orders.values())
 
     @cached_property
     def _settled_places(self) -> frozenset[int]:
@@ -160,7 +160,7 @@ class ExamView:
         if self.n_marked == self.n_planned:
             return frozenset(places)
         for model, about in self.models.items():
-            counts = Counter(self._orders[model].places)
+            counts = Counter(self._orders[model][0])
             # A problem that one model has not finished is left out for all, or models would be compared on different ones.
             places -= {index for index, planned in enumerate(about["planned"]) if counts[index] < planned}
         return frozenset(places)
@@ -215,15 +215,15 @@ class ExamView:
     def _places(self, model: str) -> Iterator[tuple[int, int]]:
         """Yield (place among `samples`, location) of a model's marked attempts in benchmark order."""
         new_place = {old: new for new, old in enumerate(sorted(self._settled_places))}
-        order = self._orders[model]
-        for index, location in zip(order.places, order.locations, strict=True):
+        for index, location in zip(*self._orders[model], strict=True):
             # Problems that are not settled have attempts in the journal, too, and no place among those that are
             # shown.
             if index in new_place:
                 yield new_place[index], location
 
     @cached_property
-    def _orders(self) -> dict[str, _Order]:
+    def _orders(self) -> dict[str, tuple[array[int], array[int]]]:
+        """Each model's attempts in benchmark order, their places and locations: 12 bytes each."""
         keys = self._read.keys
         # Popped: unsorted and sorted keys of a large run are never in memory at the same time.
         return {model: _sort_locations(*keys.pop(model)) for model in self.models}
@@ -280,16 +280,8 @@ class ExamView:
         return journal
 
 
-@dataclass(frozen=True, slots=True)
-class _Order:
-    """A model's attempts in benchmark order: 12 bytes each."""
-
-    places: array[int]
-    locations: array[int]
-
-
-def _sort_locations(keys: array[int], locations: array[int]) -> _Order:
-    """Return the order of these keys; `keys` is used up. Copies are kept few: they are the peak of a large run."""
+def _sort_locations(keys: array[int], locations: array[int]) -> tuple[array[int], array[int]]:
+    """Return the places of these keys in order, and their locations; `keys` is used up. Copies are kept few: they are the peak of a large run."""
     places, sorted_locations = array("I"), array("Q")
     if len(keys) <= _FEW:
         order = sorted(range(len(keys)), key=keys.__getitem__)
@@ -304,7 +296,7 @@ def _sort_locations(keys: array[int], locations: array[int]) -> _Order:
         view >>= np.uint64(32)
         places.frombytes(view.astype(np.uint32)[ranks].data.cast("B"))
         sorted_locations.frombytes(np.frombuffer(locations, dtype=np.uint64)[ranks].data.cast("B"))
-    return _Order(places, sorted_locations)
+    return places, sorted_locations
 
 
 def sample_record(sample: Sample) -> dict[str, object]:

@@ -28,19 +28,20 @@ from typing import TYPE_CHECKING, Any
 
 from markbook.programs.sandboxes import RemoteSandbox
 from markbook.runs.exam.grading import Mark, Tally, exam_sheet, mark
-from markbook.runs.exam.plan import ExamPlan, ExamStop
+from markbook.runs.exam.plan import ExamPlan
 from markbook.runs.exam.results import ExamResults
 from markbook.runs.exam.view import ANSWERS, FAULT, KEPT, MODEL, OUTCOME, SAMPLE, STOPPED, attempt_record, sample_record
 from markbook.runs.kind import Machines, Progress, Start, Watcher, WorkEnd
 from markbook.sandbox import Job, Sandbox
 from markbook.sandbox.job import LOST
 from markbook.store import RunWriter
+from markbook.trace import add_known
 from markbook.types import Attempt, Key, Outcome, ProblemType, Sample
 
 if TYPE_CHECKING:
     from markbook.programs.executions import JobExecutor
     from markbook.programs.marker import MixedBox
-    from markbook.results.stopping import Marks, StoppedRecord
+    from markbook.results.stopping import Marks, StoppedRecord, Stopping
 
 # Every test of a function problem with a freshly loaded solution of its own, beside the usual run of all in one.
 
@@ -117,14 +118,9 @@ def _together(pending: _Under) -> Outcome:
         # Levels go from A, the best, to D: the largest is the weakest, and that is what the attempt ran under.
         isolation=max(single.isolation for single in singles),
         flags=tuple(dict.fromkeys([*flags, ORDER] if differs else flags)),
-        seconds=_sum(outcome.seconds for outcome in (outcome, *singles)),
-        wall_seconds=_sum(outcome.wall_seconds for outcome in (outcome, *singles)),
+        seconds=add_known(outcome.seconds for outcome in (outcome, *singles)),
+        wall_seconds=add_known(outcome.wall_seconds for outcome in (outcome, *singles)),
     )
-
-
-def _sum(values: Iterable[float | None]) -> float | None:
-    numbers = [value for value in values if value is not None]
-    return sum(numbers) if numbers else None
 
 
 class SequentialExam:
@@ -145,7 +141,7 @@ class SequentialExam:
         """Count an attempt that is graded."""
         self._tallies[model].add(self._places[task], outcome, grade)
 
-    def until_enough(self, stop: ExamStop, run: Callable[[Iterable[Attempt]], None]) -> StoppedRecord:
+    def until_enough(self, stop: Stopping, run: Callable[[Iterable[Attempt]], None]) -> StoppedRecord:
         """Run attempts, problem by problem in the drawn order, until enough is seen; return what there is to say.
 
         Args:
@@ -164,10 +160,7 @@ class SequentialExam:
             run(attempt for task in batch for attempt in attempts[task])
             return exam_sheet(list(self._tallies.values())).marks  # a problem without an attempt has 0
 
-        record: StoppedRecord = {
-            "metric": "exam_score",
-            **until_enough(stop.stopping, self._journal, len(self._samples), step),
-        }
+        record: StoppedRecord = {"metric": "exam_score", **until_enough(stop, self._journal, len(self._samples), step)}
         # Reports read how the exam ended from the journal, as they read everything else.
         self._journal.add(STOPPED, (0,), record)
         self._journal.commit()
@@ -245,7 +238,19 @@ def _mark_attempts(
         lacking: problems that wait for an answer of the model that is asked: theirs are run when all are there, because
             only then is it known which is which.
     """
-    _record_inputs(writer, plan)
+    # What the reports need of the inputs is put into the journal, so that they need nothing else.
+    answers = plan.answers
+    for index, sample in enumerate(plan.benchmark.samples):
+        writer.add(SAMPLE, (index,), sample_record(sample))
+    for model in plan.models:
+        planned = plan.count_planned(model)
+        source = answers.source(model) if plan.questions is None else ANSWERS
+        about = {"source": source, "attempts": sum(planned), "planned": planned}
+        absent = answers.lacking(model) if plan.questions is None else ()
+        writer.add(MODEL, (model,), {**about, "lacking": absent} if any(absent) else about)
+    for number, fault in enumerate(plan.faults):
+        writer.add(FAULT, (number,), asdict(fault))
+    writer.commit()
     samples = {sample.id: sample for sample in plan.benchmark.samples}
     tried, solved = Counter[str](), Counter[str]()
     marking = None if plan.stop is None else SequentialExam(plan, writer)
@@ -264,11 +269,11 @@ def _mark_attempts(
     # What was run before the break counts first, or the counts of solved problems would begin anew.
     for row in writer.rows(OUTCOME) if writer.is_resumed else ():
         grade_outcome(row.key, Outcome.from_record(row.data))
-    about = (
+    words = (
         f"{plan.benchmark.name}: {len(plan.benchmark.samples)} problems, {plan.attempts} answers of "
         f"{len(plan.models)} model{'s' if len(plan.models) != 1 else ''}, isolation level {box.level.value}"
     )
-    watch.on_start(writer.folder, Start(plan.attempts, tried.total(), solved.total(), about))
+    watch.on_start(writer.folder, Start(plan.attempts, tried.total(), solved.total(), words))
 
     def run(attempts: Iterable[Attempt]) -> None:
         # Holds only what is under way: the generator of jobs adds to it, and each outcome takes its own out.
@@ -313,19 +318,3 @@ def _jobs(writer: RunWriter, plan: ExamPlan, attempts: Iterable[Attempt], runnin
         if attempt.language:
             sample = replace(sample, language=attempt.language)
         yield Job(key, attempt.text, sample, limits, plan.options.all_tests, model=attempt.model)
-
-
-def _record_inputs(writer: RunWriter, plan: ExamPlan) -> None:
-    """Put what the reports need of the inputs into the journal, so that they need nothing else."""
-    answers = plan.answers
-    for index, sample in enumerate(plan.benchmark.samples):
-        writer.add(SAMPLE, (index,), sample_record(sample))
-    for model in plan.models:
-        planned = plan.count_planned(model)
-        source = answers.source(model) if plan.questions is None else ANSWERS
-        about = {"source": source, "attempts": sum(planned), "planned": planned}
-        lacking = answers.lacking(model) if plan.questions is None else ()
-        writer.add(MODEL, (model,), {**about, "lacking": lacking} if any(lacking) else about)
-    for number, fault in enumerate(plan.faults):
-        writer.add(FAULT, (number,), asdict(fault))
-    writer.commit()

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from markbook.errors import ConfigError, suggest
+from markbook.metrics import clamp
 from markbook.types import Missing, MissingKind
 
 # The scores of tier 1 that are arithmetic on times and similarities.
@@ -232,7 +233,7 @@ def compose(
     shares = dict(used) if profile == "documented" else _over(used, used)
     # The low end counts all that is missing as 0, which is also what the document's own code makes of it.
     low = math.fsum(shares[name] * value for name, value in present.items())
-    interval = (_clamp(low), _clamp(math.fsum(shares[name] * present.get(name, 1.0) for name in used)))
+    interval = (clamp(low), clamp(math.fsum(shares[name] * present.get(name, 1.0) for name in used)))
     complete = len(present) == len(parts)
     raw: float | None = low if complete or profile == "documented" else None
     # The weights of what is there are scaled up to 1; the interval above is still over all metrics.
@@ -244,7 +245,7 @@ def compose(
     possible = worst_first[first : last + 1]
     # Both ends have one label, so whatever the missing parts are, the label is this one.
     sure = interval[0] if policy == "bounds" and len(possible) == 1 else None
-    at = sure if raw is None else _clamp(raw)
+    at = sure if raw is None else clamp(raw)
     label = (None, None) if at is None else scale.label(at)
     missing = None
     if raw is None:  # one reason for the whole: the first missing part's kind, and every part by name
@@ -252,7 +253,7 @@ def compose(
         words = "; ".join(f"{name}: {gap.detail or gap.kind.value}" for name, gap in gaps.items())
         missing = Missing(next(iter(gaps.values())).kind, f"missing {words}")
     return Composite(
-        score=None if raw is None else _clamp(raw),
+        score=None if raw is None else clamp(raw),
         missing=missing,
         raw=raw,
         interval=interval,
@@ -308,7 +309,3 @@ def label_stability(
     order = tuple(reversed(LABELS))
     shares = [np.bincount(row, minlength=len(order)) / draws for row in bands]
     return [{name: float(share) for name, share in zip(order, row, strict=True) if share} for row in shares]
-
-
-def _clamp(value: float) -> float:
-    return min(1.0, max(0.0, value))

@@ -35,7 +35,6 @@ GRAPH_NAMES = {
     "coordination_quality": "coordination_centrality",
     "task_balance": "task_distribution_balance",
 }
-RUBRIC_NAMES = {"planning_rational": "planning_rationality"}
 
 
 @dataclass(frozen=True, slots=True)

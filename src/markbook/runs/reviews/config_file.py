@@ -25,7 +25,6 @@ from markbook.runs.reviews.composite import ALIASES, LABELS, METRICS, SIMILARITY
 from markbook.runs.reviews.config import (
     GRAPH_NAMES,
     GRAPH_WEIGHTS,
-    RUBRIC_NAMES,
     TARGETS,
     ReviewConfig,
     default_config,
@@ -99,11 +98,7 @@ def _weights(
 
 def _rename_rubrics(value: object) -> object:
     """Return rubrics' weights with the document's two spellings made one."""
-    return (
-        {RUBRIC_NAMES.get(name, name): weight for name, weight in value.items()}
-        if isinstance(value, Mapping)
-        else value
-    )
+    return {ALIASES.get(name, name): weight for name, weight in value.items()} if isinstance(value, Mapping) else value
 
 
 def _read_scale(value: object) -> tuple[float, float] | None:
@@ -159,7 +154,7 @@ _Tier1Weights = Annotated[
     BeforeValidator(_weights("tier1_weights", (*SIMILARITY_WEIGHTS, "time_taken"))),
 ]
 _RubricWeights = Annotated[
-    dict[Annotated[str, _OneOf((*TIER_WEIGHTS, *RUBRIC_NAMES))], _Amount] | None,
+    dict[Annotated[str, _OneOf((*TIER_WEIGHTS, *ALIASES))], _Amount] | None,
     Field(min_length=1),
     BeforeValidator(_weights("tier2 weights", tuple(TIER_WEIGHTS))),
     BeforeValidator(_rename_rubrics),  # the last one is the first to run

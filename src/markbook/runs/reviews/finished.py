@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -73,11 +73,19 @@ def review_sheet(view: ReviewsView, metric: str | None) -> Sheet:
         system: {paper: make_cell(papers[paper], limits) if paper in papers else absent for paper in every}
         for system, papers in values.items()
     }
+    # What the files of each paper are known by; nothing for one that shares its file with others.
+    files: dict[str, list[str]] = {}
+    for name, content in sorted(view.manifest.get("inputs", {}).items()):
+        kind, _, path = name.partition("/")
+        base = path.rpartition("/")[2]
+        # A paper's id may hold dots, so every part before one may be it.
+        for end in (at for at, sign in enumerate(base) if sign == "." and kind == "papers"):
+            files.setdefault(base[:end], []).append(content)
     return Sheet(
         chosen,
         marks,
         range=limits,
-        digests=_paper_digests(every, view.manifest.get("inputs", {})),
+        digests={paper: digest(files[paper]) for paper in every if paper in files},
         signatures=review_signatures(view.manifest.get("config", {}), chosen),
     )
 
@@ -113,19 +121,6 @@ def review_signatures(config: Mapping[str, Any], metric: str = COMPOSITE) -> Map
         # Also where nobody was asked: a composite without a judge is another number than one with.
         parts.append(f"judge:{json.dumps(judge_config, sort_keys=True)}")
     return {"": "|".join((metric, *parts))}
-
-
-def _paper_digests(papers: Sequence[str], inputs: Mapping[str, str]) -> dict[str, str]:
-    """Return what the files of each paper are known by; nothing for one that shares its file with others."""
-    files: dict[str, list[str]] = {}
-    for name, content in sorted(inputs.items()):
-        kind, _, path = name.partition("/")
-        base = path.rpartition("/")[2]
-        # A paper's id may hold dots, so every part before one may be it.
-        ends = [at for at, sign in enumerate(base) if sign == "."] if kind == "papers" else []
-        for end in ends:
-            files.setdefault(base[:end], []).append(content)
-    return {paper: digest(files[paper]) for paper in papers if paper in files}
 
 
 _TEXT_CAP = 200_000

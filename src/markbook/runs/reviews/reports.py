@@ -67,17 +67,10 @@ def time_sections(view: ReviewsView, systems: Sequence[str]) -> list[Section]:
         for tier, name in _SCORES:
             slim.setdefault(tier, {})[name] = row[tier].get(name)
         rows.append((row["system"], slim))
-    field = next(
-        (
-            field_pair
-            for field_pair in _SCORES
-            if any(row[field_pair[0]].get(field_pair[1]) is not None for _, row in rows)
-        ),
-        None,
-    )
-    if field is None or not any(row["tier1"].get("execution_time") is not None for _, row in rows):
+    scores = [(tier, name) for tier, name in _SCORES if any(row[tier].get(name) is not None for _, row in rows)]
+    if not scores or not any(row["tier1"].get("execution_time") is not None for _, row in rows):
         return []
-    tier, name = field
+    tier, name = scores[0]
     scale = metric_scale(view.summary, f"{tier}.{name}")
     lines, cells = [], []
     for system in systems:
@@ -110,11 +103,11 @@ def graph_sections(view: ReviewsView) -> list[Section]:
     """Return who addressed whom, one section a system, over all its traces; nothing without traces."""
     steps: dict[str, Counter[str]] = {}
     edges: dict[str, Counter[tuple[str, str]]] = {}
-    for key, data in view.read_journal("tier3"):
-        graph = data.get("graph")
+    for row in view.run.rows("tier3"):
+        graph = row.data.get("graph")
         if not graph or not graph["agents"]:
             continue
-        system = str(key[1])
+        system = str(row.key[1])
         steps.setdefault(system, Counter()).update(graph["agents"])
         counts = {(str(sender), str(two)): int(count) for sender, two, count in graph["edges"]}
         edges.setdefault(system, Counter()).update(counts)
@@ -176,13 +169,8 @@ def review_page(view: ReviewsView) -> Page:
         composite = record["metrics"]["composite.composite_score"]
         if composite["n"] == 0:
             warnings.append(f"{system}: no composite is complete; the tiers below stand for themselves.")
-            warnings.append(f"{system}: --policy renormalise makes a composite of what there is.")
-        for gap in record.get("lacking", ()):
-            give = f": give {gap['give']}" if gap["give"] else ""
-            warnings.append(
-                f"{system}: {gap['metric']} is missing for {gap['reviews']} of {record['reviews']} reviews "
-                f"({gap['reason']}){give}."
-            )
+            warnings.append(f"{system}: {review_lacking.RENORMALISE}.")
+        warnings += [f"{system}: {sentence}." for sentence in review_lacking.describe_lacks(record)]
         read = record.get("paper_read")
         if read and read["in_part"]:
             warnings.append(f"{system}: {_say_part_read(read)}")

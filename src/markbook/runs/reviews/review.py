@@ -30,7 +30,7 @@ from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypedDict, TypeVar
+from typing import Any, TypedDict
 
 from markbook import plugins
 from markbook.datasets.generated_reviews import Generated
@@ -43,11 +43,12 @@ from markbook.judge.client import Judged
 from markbook.judge.judge_options import JudgeOptions
 from markbook.judge.panel import JudgePlan, JudgeWork, PanelSession, check_plan, plan_panel
 from markbook.judge.probes import KnownText
-from markbook.judge.reliability import REVIEWS, Examined, examine, five_point, read_earlier
+from markbook.judge.reliability import REVIEWS, Examined, examine, five_point, read_earlier, spread_evenly
 from markbook.model import connect
 from markbook.model.budget import AccountRecord
 from markbook.option import option
 from markbook.results.files import collect_reasons
+from markbook.runs.asking import sum_paid
 from markbook.runs.kind import Planned, Progress, Skipped, Start, Watcher, WorkEnd
 from markbook.runs.options import RunOptions
 from markbook.runs.reviews.config import ReviewConfig, default_config
@@ -105,8 +106,6 @@ def make_plan(models: Sequence[str], config: ReviewConfig, options: JudgeOptions
 
 # `markbook judge check`: one judge examined on reviews whose writers' own scores are known.
 
-_T = TypeVar("_T")
-
 
 @dataclass(frozen=True, slots=True)
 class CheckRequest:
@@ -154,7 +153,7 @@ def check_judge(request: CheckRequest) -> Examined:
         generated = plugins.create("loaders", "generated_reviews").load(request.reviews)
         reviews += [
             KnownText(attempt.sample_id, attempt.text, system=attempt.model)
-            for attempt in spread(list(generated.attempts), request.limit)
+            for attempt in spread_evenly(generated.attempts, request.limit)
         ]
     plan = make_plan((request.judge,), request.config, request.options)
     return asyncio.run(examine(plan, reviews, REVIEWS, pairs=request.pairs, before=before))
@@ -167,19 +166,8 @@ def choose(by_paper: Sequence[Sequence[KnownText]], most: int) -> list[KnownText
         return []
     # Rounded up: enough of each paper that all of them together come to `most`.
     per_paper = max(2, -(-most // len(several)))
-    papers_chosen = spread(several, max(1, most // per_paper))
+    papers_chosen = spread_evenly(several, max(1, most // per_paper))
     return [review for reviews in papers_chosen for review in reviews[:per_paper]][:most]
-
-
-def spread(items: Sequence[_T], most: int) -> list[_T]:
-    """Return at most `most` of the items, evenly over their order.
-
-    >>> spread([0, 1, 2, 3, 4, 5], 3)
-    [0, 2, 4]
-    """
-    if len(items) <= most:
-        return list(items)
-    return [items[index * len(items) // most] for index in range(most)]
 
 
 # What a review will do: its options, and its inputs read and checked before anything is written or asked.
@@ -518,17 +506,12 @@ class ReviewWork:
                 self.watch.on_note(f"tier 2: {done} answers")
 
         return PanelSession(
-            self.judging, keep, is_done=lambda key: self.writer.has("judgement", key), tick=tick, spent=self._spent()
+            self.judging,
+            keep,
+            is_done=lambda key: self.writer.has("judgement", key),
+            tick=tick,
+            spent=sum_paid(self.writer),
         )
-
-    def _spent(self) -> dict[str, float]:
-        """Return what each judge has cost in the run so far: a budget is for all of it, however often it is resumed."""
-        spent: dict[str, float] = {}
-        # Questions that brought nothing were paid for too.
-        for row in itertools.chain(self.writer.rows("judgement"), self.writer.rows("judgement_gap")):
-            model = str(row.data["model"])
-            spent[model] = spent.get(model, 0.0) + (row.data.get("paid") or 0.0)
-        return spent
 
     def _judge_input(self, attempt: Attempt, trace: str, share: float) -> JudgeInput:
         paper_id = attempt.sample_id

@@ -309,18 +309,23 @@ def lacking(rows: Sequence[ReviewRow], weights: Mapping[str, float]) -> list[Lac
     return lacks
 
 
-def lines(system: SystemSummary) -> list[str]:
+RENORMALISE = "--policy renormalise makes a composite of what there is"
+
+
+def describe_lacks(system: SystemSummary) -> list[str]:
     """Return in words what a system's composites lack; nothing where all are complete."""
-    lacks = system.get("lacking") or []
-    sentences = [
+    return [
         f"{lack['metric']} is missing for {lack['reviews']} of {system['reviews']} reviews ({lack['reason']})"
         + (f": give {lack['give']}" if lack["give"] else "")
-        for lack in lacks
+        for lack in system.get("lacking") or []
     ]
-    score = system["metrics"]["composite.composite_score"]
-    if sentences and score["value"] is None:
-        sentences.append("--policy renormalise makes a composite of what there is")
-    return sentences
+
+
+def lines(system: SystemSummary) -> list[str]:
+    """Return the same, and what makes a composite where there is none."""
+    sentences = describe_lacks(system)
+    is_none = system["metrics"]["composite.composite_score"]["value"] is None
+    return [*sentences, RENORMALISE] if sentences and is_none else sentences
 
 
 # From what the journal keeps of a review to its row of results.jsonl. Pure: re-scoring runs this and nothing else.

@@ -45,31 +45,17 @@ Similarity = Mapping[str, float | Missing]
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
-    """Where values lie."""
-
-    n: int
-    median: float
-    low: float
-    high: float
-
-    def as_record(self) -> SpreadRecord:
-        """Return it as JSON."""
-        return {"n": self.n, "median": self.median, "min": self.low, "max": self.high}
-
-
-@dataclass(frozen=True, slots=True)
 class Yardstick:
     """Human against human."""
 
     papers: int
     """Papers with at least two human reviews."""
     reviews: int
-    pairs: Mapping[str, Spread]
+    pairs: Mapping[str, SpreadRecord]
     """Every two reviews of a paper, by similarity."""
-    best: Mapping[str, Spread]
+    best: Mapping[str, SpreadRecord]
     """Each review against its closest other one."""
-    best_of_paper: Mapping[str, Spread]
+    best_of_paper: Mapping[str, SpreadRecord]
     """The closest two reviews of each paper."""
     combined: tuple[float, ...]
     """For each review, the combined similarity to its closest other one; empty if a similarity is missing."""
@@ -143,9 +129,9 @@ def percentile(values: Sequence[float], percent: float) -> float:
     return ordered[below] + (ordered[above] - ordered[below]) * (rank - below)
 
 
-def _spreads(columns: Mapping[str, Sequence[float]]) -> dict[str, Spread]:
+def _spreads(columns: Mapping[str, Sequence[float]]) -> dict[str, SpreadRecord]:
     return {
-        name: Spread(len(values), statistics.median(values), min(values), max(values))
+        name: {"n": len(values), "median": statistics.median(values), "min": min(values), "max": max(values)}
         for name, values in columns.items()
         if values
     }
@@ -185,10 +171,6 @@ def summarise(
         agreement = panel_agreement(panels, [criterion.name for criterion in rubric.criteria])
         if agreement is not None:
             agreements[name] = agreement
-    records = [
-        {name: spread.as_record() for name, spread in spreads.items()}
-        for spreads in (yardstick.pairs, yardstick.best, yardstick.best_of_paper)
-    ]
     return {
         "schema": SCHEMA,
         "papers": len(papers),
@@ -198,9 +180,9 @@ def summarise(
         "human_yardstick": {
             "papers": yardstick.papers,
             "reviews": yardstick.reviews,
-            "every_pair": records[0],
-            "closest_other": records[1],
-            "closest_pair_of_paper": records[2],
+            "every_pair": dict(yardstick.pairs),
+            "closest_other": dict(yardstick.best),
+            "closest_pair_of_paper": dict(yardstick.best_of_paper),
             "success_rate": yardstick.success_rate(config.threshold),
             "most_possible_combined": yardstick.most_possible,
         },

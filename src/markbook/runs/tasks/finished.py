@@ -16,9 +16,9 @@ from markbook.results.comparison import run_headline
 from markbook.results.files import get_value, reasons_text
 from markbook.results.kind import Content, Entry, ReplyUsage, Shown
 from markbook.results.sheet import STOPPED_NOTE, Aliases, Cell, Sheet, make_cell
-from markbook.runs.tasks.summaries import TaskAnswer, TaskRecord, TasksView, is_right, main_metric, pass_cell
+from markbook.runs.tasks.summaries import TaskAnswer, TasksView, is_right, join_prompt, main_metric, pass_cell, question
 from markbook.text import cut
-from markbook.types import Direction, Missing, Summary, digest_text
+from markbook.types import Direction, Missing, Summary, SummaryRecord, digest_text
 
 if TYPE_CHECKING:
     from markbook.report.page import Page
@@ -43,12 +43,11 @@ def task_sheet(view: TasksView, metric: str | None, *, name: str) -> Sheet:
     chosen = metric or next(iter(keys), "")
     if chosen not in keys:
         raise UsageError(f"the run has no metric {chosen!r}", hint=suggest(chosen, keys))
-    records = (record["metrics"].get(chosen) for record in tasks.values())
-    summaries = [Summary.from_record(record) for record in records if record is not None]
+    records = {task: record["metrics"][chosen] for task, record in tasks.items() if chosen in record["metrics"]}
+    summaries = [Summary.from_record(record) for record in records.values()]
     signatures = {
-        task: sign_task(chosen, record["metrics"][chosen]["signature"], task, view.manifest.get("config", {}))
-        for task, record in tasks.items()
-        if chosen in record["metrics"]
+        task: sign_task(chosen, record["signature"], task, view.manifest.get("config", {}))
+        for task, record in records.items()
     }
     own, _, pipeline = chosen.partition(",")
     marks_by_model: dict[str, dict[str, list[_Mark]]] = {}
@@ -56,7 +55,7 @@ def task_sheet(view: TasksView, metric: str | None, *, name: str) -> Sheet:
     several = len(tasks) > 1
     digests: dict[str, str] = {}
     by_place = all(record.get("ids", "place") == "place" for record in tasks.values())
-    means = _Whole(tasks, chosen)
+    means = _Whole(records)
     for row in view.rows():
         if own not in row["metrics"] or pipeline not in ("", row["pipeline"]):
             continue
@@ -115,13 +114,12 @@ def sign_task(metric: str, signature: str, task: str, config: Mapping[str, Any])
 class _Whole:
     """Finds out whether a metric's number over a task is the mean of its rows' numbers."""
 
-    def __init__(self, tasks: Mapping[str, TaskRecord], metric: str) -> None:
-        records = {task: record["metrics"].get(metric) for task, record in tasks.items()}
+    def __init__(self, records: Mapping[str, SummaryRecord]) -> None:
         # Where missing rows count for something, the number is a mean: the others leave them out.
         self._stated = {
-            task: metric_record["value"]
-            for task, metric_record in records.items()
-            if metric_record and metric_record["policy"] == "exclude" and metric_record["value"] is not None
+            task: record["value"]
+            for task, record in records.items()
+            if record["policy"] == "exclude" and record["value"] is not None
         }
         self._values: dict[str, dict[str, list[float]]] = {task: {} for task in self._stated}
 
@@ -164,17 +162,6 @@ def _aliases(view: TasksView, *, several: bool) -> dict[str, Aliases]:
         )
         for name, (task, ours, hashes) in rows_by_name.items()
     }
-
-
-def question(row: TaskAnswer) -> str:
-    """Return what a reader sees of what was asked: all that the model was told, and the right answers."""
-    references = map("Reference: {}".format, row["references"])
-    return "\n\n".join(filter(None, (join_prompt(row), *references)))
-
-
-def join_prompt(row: TaskAnswer) -> str:
-    """Return what the model was told before it answered."""
-    return "\n\n".join(filter(None, (row.get("system"), row.get("prompt"))))
 
 
 def sample_name(row: TaskAnswer, *, several: bool) -> str:

@@ -33,7 +33,7 @@ from markbook.measurements import nothing
 from markbook.metrics.measure import measure_together
 from markbook.model import ModelReply
 from markbook.model.connect import COMPLETIONS
-from markbook.runs.asking import goes_on
+from markbook.runs.asking import goes_on, sum_field
 from markbook.runs.pass_at_k import find_problem
 from markbook.runs.tasks.metrics import RowPassAtK
 from markbook.runs.tasks.plan import Filtered, TaskPlan
@@ -152,15 +152,11 @@ def measure_items(metrics: Sequence[Metric], items: Sequence[Item], workers: Wor
     if workers is None or len(items) < workers.many:
         return measure_together(metrics, items) if items else [[] for _ in metrics]
     away = [index for index, metric in enumerate(metrics) if _travels(metric)]
-    measured: list[list[Measurement]] = [[] for _ in metrics]
-    for index, column in zip(
-        away, _in_pieces([metrics[index] for index in away], items, workers.executor), strict=True
-    ):
-        measured[index] = column
     here = [index for index in range(len(metrics)) if index not in away]
-    for index, column in zip(here, measure_together([metrics[index] for index in here], items), strict=True):
-        measured[index] = column
-    return measured
+    columns_away = _in_pieces([metrics[index] for index in away], items, workers.executor)
+    columns_here = measure_together([metrics[index] for index in here], items)
+    columns = dict(zip((*away, *here), (*columns_away, *columns_here), strict=True))
+    return [columns[index] for index in range(len(metrics))]
 
 
 def _in_pieces(metrics: Sequence[Metric], items: Sequence[Item], executor: Executor) -> list[list[Measurement]]:
@@ -264,17 +260,13 @@ def together(key: tuple[str | int, ...], replies: Sequence[ModelReply]) -> Model
     if lacking is not None:
         return replace(lacking, key=key)
     text = json.dumps([json.loads(reply.text) for reply in replies])
-    read = [reply.input_tokens for reply in replies]
-    written = [reply.output_tokens for reply in replies]
-    costs = [reply.cost for reply in replies]
     return ModelReply(
         key,
         text=text,
         finish="stop",
-        # A sum with an unknown part is unknown.
-        input_tokens=None if None in read else sum(count or 0 for count in read),
-        output_tokens=None if None in written else sum(count or 0 for count in written),
-        cost=None if None in costs else sum(cost or 0.0 for cost in costs),
+        input_tokens=sum_field(replies, "input_tokens"),
+        output_tokens=sum_field(replies, "output_tokens"),
+        cost=sum_field(replies, "cost"),
         requests=sum(reply.requests for reply in replies),
         seconds=sum(reply.seconds for reply in replies),
     )

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -22,9 +20,9 @@ from markbook.errors import ConfigError, DataError, UsageError, suggest
 from markbook.files.jsonl import Rejection
 from markbook.judge.client import Judged, to_record
 from markbook.judge.metric import JudgeMetric, Memory
-from markbook.model import GenerationSettings, PromptRequest
+from markbook.model import PromptRequest
 from markbook.model.cassette import Cassette
-from markbook.runs.asking import sampling_with
+from markbook.runs.asking import JUDGEMENT, JUDGEMENT_GAP, make_settings, sampling_with, sum_paid
 from markbook.runs.kind import Watcher
 from markbook.runs.tasks.finished import sign_task
 from markbook.runs.tasks.metrics import Bound, RowPassAtK, bind, result_keys
@@ -36,8 +34,6 @@ from markbook.types import Sample
 # Judges in a run of tasks: what the user says of them, and their answers in the run's journal.
 
 
-JUDGEMENT, GAP = "judgement", "judgement_gap"
-"""The kinds of journal row: an answer that stands, and one that a resumed run asks for again."""
 _EVERY = 20
 
 
@@ -57,10 +53,7 @@ class JournalMemory(Memory):
         self.cassette = cassette
         self._writer, self._watch = writer, watch
         self._known = {str(row.key[0]): row.data for row in writer.rows(JUDGEMENT)}
-        self._spent: dict[str, float] = defaultdict(float)
-        for row in itertools.chain(writer.rows(JUDGEMENT), writer.rows(GAP)):
-            # Calls that brought nothing were paid for too, so both kinds count against the budget.
-            self._spent[str(row.data["model"])] += row.data.get("paid") or 0.0
+        self._spent = sum_paid(writer)
         self._count = 0
 
     def find(self, key: str) -> Mapping[str, object] | None:
@@ -74,7 +67,7 @@ class JournalMemory(Memory):
         self._spent[model] += paid or 0.0
         if judged.is_lasting:
             self._known[key] = record
-        self._writer.add(JUDGEMENT if judged.is_lasting else GAP, (key,), record)
+        self._writer.add(JUDGEMENT if judged.is_lasting else JUDGEMENT_GAP, (key,), record)
         # Each judgement is paid for, so each is safe before the next is asked.
         self._writer.commit()
 
@@ -175,7 +168,7 @@ class TaskPlan:
         names = [
             *(bound.key for bound in self.metrics),
             *(self.passes.keys if self.passes else ()),
-            *(key for scorer in self.scorers for key in scorer.keys),
+            *(key for scorer in self.scorers for key in scorer.known),
         ]
         return [self.key(name, filtered.pipeline) for filtered in self.pipelines for name in names]
 
@@ -186,15 +179,7 @@ class TaskPlan:
             seed: where the task states none.
             continues: whether the model continues texts: then a system message is their beginning.
         """
-        sampling = self.task.sampling
-        settings = GenerationSettings(
-            sampling.temperature,
-            sampling.top_p,
-            sampling.max_tokens,
-            sampling.stop,
-            # 0 is the run's default and not a wish: a server is told a seed only where somebody asked for one.
-            (seed or None) if sampling.seed is None else sampling.seed,
-        )
+        settings = make_settings(self.task.sampling, seed)
         requests = []
         for sample in self.samples:
             name, weighing = (self.task.name, sample.id), self.rows.weighings.get(sample.id)
@@ -286,7 +271,7 @@ def planned_signatures(plans: Sequence[TaskPlan], key: str, options: TaskOptions
     config = {"timeout": options.timeout, "tasks": {plan.task.name: plan.task.resolved for plan in plans}}
     for plan in plans:
         signatures = {bound.key: bound.metric.signature for bound in plan.metrics}
-        signatures |= {name: scorer.get_scored(name).signature for scorer in plan.scorers for name in scorer.keys}
+        signatures |= {name: scorer.get_scored(name).signature for scorer in plan.scorers for name in scorer.known}
         signatures |= dict.fromkeys(plan.passes.keys if plan.passes else (), "")
         named = {plan.key(name, of.pipeline): mark for of in plan.pipelines for name, mark in signatures.items()}
         if key in named:
@@ -311,7 +296,7 @@ def _variants(loaded: Loaded, contexts: Sequence[ContextMode]) -> list[tuple[Loa
     """Return a task in each wanted context mode, named as the documented variants are, with its base name."""
     base = loaded.task.name
     # A task that is such a variant already is not named after two modes.
-    for suffix in ("_minimal_context", "_no_context"):
+    for suffix in _SUFFIX.values():
         base = base.removesuffix(suffix)
     if not contexts:
         return [(loaded, base, None)]
@@ -338,7 +323,16 @@ def _plan_one(
         )
     # User code that draws rows draws the same ones in a resumed run.
     with seed_generators() if options.allow_code else contextlib.nullcontext():
-        rows = _rows(task, options, mode, find)
+        rows = load_samples(
+            task,
+            data=None if options.data is None else Path(options.data),
+            limit=options.limit,
+            mode=mode,
+            find=find,
+            documented=options.profile == "documented",
+            turns=options.turns,
+            fetches=options.allow_download,
+        )
     if task.output != "generate_until":
         for pipeline in task.pipelines:
             check_likelihood_filters(pipeline)
@@ -360,7 +354,14 @@ def _plan_one(
     count = options.samples or task.sampling.samples
     answers = None
     if options.predictions is not None:
-        answers = _answers(Path(options.predictions), task, rows, alone=alone, several=count > 1 or passes is not None)
+        predictions = Path(options.predictions)
+        path = find_file(predictions, task.name, alone=alone)
+        answers = Predictions() if path is None else read_answers(
+            path, task.name, rows.samples, several=count > 1 or passes is not None,
+            shared=not alone and (path == predictions or path.name == "results.jsonl"),
+            unsure="" if task.data.id_field else rows.unsure, weighings=rows.weighings,
+            model=model_name(predictions),  # one for all tasks, also where each has a file of its own
+        )  # fmt: skip
     return TaskPlan(
         task=task,
         alias=loaded.alias,
@@ -379,31 +380,6 @@ def _plan_one(
 def _omits_first_token(task: Task, options: TaskOptions) -> bool:
     """Whether whole texts are weighed by a server: how likely a first token is, with nothing before it, none says."""
     return task.output == "loglikelihood_rolling" and options.model is not None and not options.system
-
-
-def _rows(task: Task, options: TaskOptions, mode: ContextMode | None, find: Find) -> TaskRows:
-    return load_samples(
-        task,
-        data=None if options.data is None else Path(options.data),
-        limit=options.limit,
-        mode=mode,
-        find=find,
-        documented=options.profile == "documented",
-        turns=options.turns,
-        fetches=options.allow_download,
-    )
-
-
-def _answers(predictions: Path, task: Task, rows: TaskRows, *, alone: bool, several: bool) -> Predictions:
-    path = find_file(predictions, task.name, alone=alone)
-    if path is None:
-        return Predictions()
-    shared = not alone and (path == predictions or path.name == "results.jsonl")
-    unsure = "" if task.data.id_field else rows.unsure
-    return read_answers(
-        path, task.name, rows.samples, several=several, shared=shared, unsure=unsure, weighings=rows.weighings,
-        model=model_name(predictions),  # one for all tasks, also where each has a file of its own
-    )  # fmt: skip
 
 
 def _why_none(plans: Sequence[TaskPlan]) -> str:

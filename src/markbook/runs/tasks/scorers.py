@@ -7,6 +7,7 @@ import inspect
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -24,6 +25,18 @@ from markbook.types import Attempt, Direction, Item, Measurement, Missing, Missi
 # From what rows gave to one number, where that is not their mean: the aggregations that task files name.
 
 
+def _number(raw: object) -> float | None:
+    """Return what a function gave as a number; None if it is none."""
+    # `float("3")` would do: a text that looks like a number is still not a number that a function gave.
+    if isinstance(raw, str | bytes | tuple | list | Mapping) or raw is None:
+        return None
+    try:
+        value = float(raw)  # type: ignore[arg-type]  # whatever can be a number may be one
+    except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError):
+        return None  # a number of a class of the task's own, or a tensor, fails in its own way
+    return value if math.isfinite(value) else None
+
+
 @dataclass(frozen=True, slots=True)
 class Aggregation:
     """Sums rows up."""
@@ -31,8 +44,8 @@ class Aggregation:
     name: str
     over: Callable[[Sequence[Any]], float]
     """Raises `ForeignError` or `ValueError` where rows have no number."""
-    one: Callable[[Any], float] | None = None
-    """What a single row's is for reading; None where that says nothing."""
+    one: Callable[[Any], float | None] = _number
+    """What a single row's is for reading; None where it has none."""
     resamples: bool = True
     """Whether it is quick enough, and known well enough, to be computed a thousand times for an interval."""
 
@@ -46,8 +59,6 @@ class Aggregation:
 
     def of_one(self, raw: object) -> float | None:
         """Return a single row's number, None where it has none."""
-        if self.one is None:
-            return None
         try:
             return self.one(raw)
         except (TypeError, ValueError, ArithmeticError, LookupError):
@@ -93,10 +104,6 @@ def _weighted_mean(pairs: Sequence[tuple[float, float]]) -> float:
     return math.fsum(value for value, _ in pairs) / math.fsum(weight for _, weight in pairs)
 
 
-def _median(values: Sequence[float]) -> float:
-    return sorted(values)[len(values) // 2]  # the upper of the two in the middle, as the harness has it
-
-
 def _without_nan(values: Sequence[float]) -> float:
     numbers = [value for value in values if not math.isnan(value)]
     if not numbers:
@@ -116,15 +123,13 @@ def _f1(pairs: Sequence[tuple[Any, Any]]) -> float:
 
 def _matthews(pairs: Sequence[tuple[Any, Any]]) -> float:
     """Return the correlation of two labellings (Gorodkin 2004), 0 where one of them never changes."""
-    golds: dict[Any, int] = {}
-    founds: dict[Any, int] = {}
-    for gold, predicted in pairs:
-        golds[gold] = golds.get(gold, 0) + 1
-        founds[predicted] = founds.get(predicted, 0) + 1
+    golds, predictions = Counter(gold for gold, _ in pairs), Counter(predicted for _, predicted in pairs)
     n, right = len(pairs), sum(gold == predicted for gold, predicted in pairs)
-    both = right * n - sum(golds.get(label, 0) * count for label, count in founds.items())
+    both = right * n - sum(golds[label] * count for label, count in predictions.items())
     # Sums of squares of whole numbers: exact, and 0 exactly where one labelling never changes.
-    spread = (n * n - sum(count**2 for count in golds.values())) * (n * n - sum(c**2 for c in founds.values()))
+    spread = (n * n - sum(count**2 for count in golds.values())) * (
+        n * n - sum(count**2 for count in predictions.values())
+    )
     return both / math.sqrt(spread) if spread else 0.0
 
 
@@ -145,21 +150,21 @@ def _weighted_perplexity(pairs: Sequence[tuple[float, float]]) -> float:
     return math.exp(-_weighted_mean(pairs))
 
 
-def _corpus(metric: str, pairs: Sequence[tuple[Any, Any]]) -> float:
-    """Return a metric of all texts together, of pairs of right answers and texts."""
-    metric_made = plugins.create("metrics", metric)
-    items = []
-    for number, (gold, text) in enumerate(pairs):
-        references = tuple(map(str, gold)) if isinstance(gold, list | tuple) else (str(gold),)
-        items.append(Item(Sample(str(number), references=references), Attempt(str(number), str(text))))
-    value = metric_made.summarise(metric_made.measure(items))
-    if value is None:
-        raise ValueError("no row has a number")
-    return float(value)
-
-
 def _of_corpus(name: str) -> Aggregation:
-    return Aggregation(name, lambda pairs: _corpus(f"corpus_{name}", pairs), resamples=False)
+    """Return a metric of all texts together, of pairs of right answers and texts."""
+
+    def over(pairs: Sequence[tuple[Any, Any]]) -> float:
+        metric = plugins.create("metrics", f"corpus_{name}")
+        items = []
+        for number, (gold, text) in enumerate(pairs):
+            references = tuple(map(str, gold)) if isinstance(gold, list | tuple) else (str(gold),)
+            items.append(Item(Sample(str(number), references=references), Attempt(str(number), str(text))))
+        value = metric.summarise(metric.measure(items))
+        if value is None:
+            raise ValueError("no row has a number")
+        return float(value)
+
+    return Aggregation(name, over, resamples=False)
 
 
 AGGREGATIONS: Mapping[str, Aggregation] = {
@@ -169,7 +174,11 @@ AGGREGATIONS: Mapping[str, Aggregation] = {
     "chrf": _of_corpus("chrf"),
     "f1": Aggregation("f1", _f1, _same),
     "matthews_corrcoef": Aggregation("matthews_corrcoef", _matthews, _same),
-    "median": Aggregation("median", _median),
+    "median": Aggregation(
+        "median",
+        # The upper of the two in the middle, as the harness has it.
+        lambda values: sorted(values)[len(values) // 2],
+    ),
     "nanmean": Aggregation("nanmean", _without_nan),
     "perplexity": Aggregation(
         "perplexity", lambda values: math.exp(-_mean(values)), lambda value: math.exp(-value), version=2
@@ -186,8 +195,21 @@ AGGREGATIONS: Mapping[str, Aggregation] = {
 #
 # What a scorer gives for a row need not be a number: an aggregation of the task's own may want pairs, lists, anything.
 
-_PAIRED = {"bleu": "bleu", "chrf": "chrf", "f1": "f1", "mcc": "matthews_corrcoef", "ter": "ter"}
-"""Metrics of the harness that say nothing of one row, with their usual aggregations."""
+_PAIRED = ("bleu", "chrf", "f1", "mcc", "ter")
+"""Metrics of the harness that say nothing of one row."""
+_USUAL: Mapping[str, str] = {
+    "bits_per_byte": "bits_per_byte",
+    "bleu": "bleu",
+    "brier_score": "brier_score",
+    "byte_perplexity": "weighted_perplexity",
+    "chrf": "chrf",
+    "f1": "f1",
+    "mcc": "matthews_corrcoef",
+    "perplexity": "perplexity",
+    "ter": "ter",
+    "word_perplexity": "weighted_perplexity",
+}
+"""How lm-evaluation-harness sums up its own metrics where an entry names no aggregation; all others are means."""
 NOTHING_SAID = Missing(MissingKind.UNDEFINED, "nothing was said of this row")
 UNBOUNDED = (float("-inf"), float("inf"))
 """A function of a task's own states no range."""
@@ -231,7 +253,7 @@ class Scorer:
     """Marks rows."""
 
     known: Mapping[str, Scored]
-    """What the task file names, by key."""
+    """What the task file names, by key: the names in results, as far as they are known before it is called."""
     give: Callable[[RowAnswer], Mapping[str, Any] | Missing]
     """Returns what it has to say of an answered row, or why it has nothing; raises `ForeignError` where it fails."""
     signature: str
@@ -239,11 +261,6 @@ class Scorer:
     """Whether the names are the function's to choose: then one that never comes is none."""
     name: str = ""
     """The function, which stands before a name that another metric of the task has already."""
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The names in results, as far as they are known before it is called."""
-        return tuple(self.known)
 
     def with_signature(self, part: str) -> Scorer:
         """Return the same scorer with one more part in every signature."""
@@ -284,7 +301,9 @@ class ScoreNames:
             others: the names of its other metrics.
         """
         self._scorers = scorers
-        self._came: list[dict[str, None]] = [{} if scorer.renames else dict.fromkeys(scorer.keys) for scorer in scorers]
+        self._came: list[dict[str, None]] = [
+            {} if scorer.renames else dict.fromkeys(scorer.known) for scorer in scorers
+        ]
         self._owners: dict[str, int | None] = {name: n for n, came in enumerate(self._came) for name in came}
         self._owners.update(dict.fromkeys(others))
 
@@ -307,7 +326,7 @@ class ScoreNames:
         """Fall back on what the task file says where a function that may choose its names never spoke."""
         for number, (scorer, came) in enumerate(zip(self._scorers, self._came, strict=True)):
             if not came:
-                came.update(dict.fromkeys(self.get_published_name(number, key) for key in scorer.keys))
+                came.update(dict.fromkeys(self.get_published_name(number, key) for key in scorer.known))
 
 
 def function_scorers(task: Task, find: Find) -> dict[Function | str, Scorer]:
@@ -323,7 +342,7 @@ def function_scorers(task: Task, find: Find) -> dict[Function | str, Scorer]:
             if isinstance(use.aggregation, Function):
                 is_known = find(use.aggregation) is not None
             else:
-                is_known = use.name in ("f1", "mcc") and use.aggregation in ("", _PAIRED[use.name])
+                is_known = use.name in ("f1", "mcc") and use.aggregation in ("", _USUAL[use.name])
             if is_known:
                 scorers[use.name] = _of_pairs(use.name, use, find)
     return scorers
@@ -339,8 +358,7 @@ def _of_pairs(name: str, use: Use, find: Find) -> Scorer:
         return {key: (references[0] if len(references) == 1 else list(references), text)}
 
     signature = f"{name}|pairs|v1"
-    use_with_aggregation = use if use.aggregation else replace(use, aggregation=_PAIRED[name])
-    return Scorer({key: make_scorer(key, use_with_aggregation, find, signature)}, give, signature)
+    return Scorer({key: make_scorer(key, use, find, signature, usual=name)}, give, signature)
 
 
 def _of_function(name: Function, use: Use, function: Callable[..., Any], find: Find) -> Scorer:
@@ -376,22 +394,21 @@ def _read_result(result: object) -> object:
     return {str(name): value for name, value in result.items()} if isinstance(result, Mapping) else result
 
 
-def make_scorer(key: str, use: Use, find: Find, signature: str, limits: tuple[float, float] = UNBOUNDED) -> Scored:
-    """Return how an entry of a metric list is summed up.
+def make_scorer(
+    key: str, use: Use, find: Find, signature: str, limits: tuple[float, float] = UNBOUNDED, *, usual: str = ""
+) -> Scored:
+    """Return how an entry of a metric list is summed up; one that names no aggregation as the harness's metric `usual` is.
 
     Raises:
         ConfigError: an aggregation that is neither known nor a function that may be called.
     """
     direction: Direction = "lower" if use.higher_is_better is False else "higher"
-    return sign_aggregation(Scored(key, signature, direction, limits), make_aggregation(use, find))
-
-
-def sign_aggregation(scored: Scored, aggregation: Aggregation | None) -> Scored:
-    """Return how rows are summed up, with that in the signature; of one name two aggregations are two numbers."""
-    if aggregation is None:
-        return scored
-    signature = f"{scored.signature}|aggregation:{aggregation.signature}"
-    return replace(scored, signature=signature, aggregation=aggregation)
+    if use.aggregation == "" and usual in _USUAL:
+        use = replace(use, aggregation=_USUAL[usual])
+    aggregation = make_aggregation(use, find)
+    # In the signature too: of one name two aggregations are two numbers.
+    full_signature = signature if aggregation is None else f"{signature}|aggregation:{aggregation.signature}"
+    return Scored(key, full_signature, direction, limits, aggregation)
 
 
 def code_digest(function: Callable[..., Any]) -> str:
@@ -454,10 +471,7 @@ def _measure_row(scored: Scored, values: Mapping[str, object] | Missing, row: Ro
     else:
         raw = values[scored.key]
         # A row's number must be of the same kind as the number over all rows, or comparisons read it upside down.
-        if scored.aggregation is not None and scored.aggregation.one is not None:
-            value = scored.aggregation.of_one(raw)
-        else:
-            value = _number(raw)
+        value = _number(raw) if scored.aggregation is None else scored.aggregation.of_one(raw)
         if value is None and scored.aggregation is not None:
             why = f"a row has no number of its own: {scored.aggregation.name} is of all rows together"
             missing = Missing(MissingKind.UNDEFINED, why)
@@ -467,18 +481,6 @@ def _measure_row(scored: Scored, values: Mapping[str, object] | Missing, row: Ro
     return Measurement(
         scored.key, value, missing, row.sample.id, attempt.index, attempt.model, signature=scored.signature
     )
-
-
-def _number(raw: object) -> float | None:
-    """Return what a function gave as a number; None if it is none."""
-    # `float("3")` would do: a text that looks like a number is still not a number that a function gave.
-    if isinstance(raw, str | bytes | tuple | list | Mapping) or raw is None:
-        return None
-    try:
-        value = float(raw)  # type: ignore[arg-type]  # whatever can be a number may be one
-    except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError):
-        return None  # a number of a class of the task's own, or a tensor, fails in its own way
-    return value if math.isfinite(value) else None
 
 
 # Scoring rows that are answered by log-likelihoods, and what a function of the task's own makes of a row.
@@ -508,30 +510,13 @@ def row_scorer(task: Task, find: Find) -> Scorer | None:
             raise ConfigError(
                 f"metric {name!r} is not one of output_type {task.output}", at=use.at, hint=suggest(name, list(by_name))
             )
-        score, limits, aggregation = by_name[name]
+        score, limits = by_name[name]
         key = use.key or name
-        entry = make_scorer(key, use, find, f"{name}|log-likelihoods|v1", limits)
-        if use.aggregation == "" and aggregation:
-            entry = sign_aggregation(entry, AGGREGATIONS[aggregation])
+        entry = make_scorer(key, use, find, f"{name}|log-likelihoods|v1", limits, usual=name)
         lower = name in _LOWER if use.higher_is_better is None else not use.higher_is_better
         scores[key] = score
         scored[key] = replace(entry, direction="lower" if lower else "higher")
     return Scorer(scored, lambda row: _score(row, scores), f"{task.output}|v1")
-
-
-_DEFAULTS: Mapping[str, str] = {
-    "bits_per_byte": "bits_per_byte",
-    "bleu": "bleu",
-    "brier_score": "brier_score",
-    "byte_perplexity": "weighted_perplexity",
-    "chrf": "chrf",
-    "f1": "f1",
-    "mcc": "matthews_corrcoef",
-    "perplexity": "perplexity",
-    "ter": "ter",
-    "word_perplexity": "weighted_perplexity",
-}
-"""How lm-evaluation-harness sums up its own metrics where an entry names no aggregation; all others are means."""
 
 
 def _by_function(task: Task, function: Function, find: Find) -> Scorer:
@@ -542,12 +527,10 @@ def _by_function(task: Task, function: Function, find: Find) -> Scorer:
     for use in task.metrics:
         name = use.name.name.rpartition(".")[2] if isinstance(use.name, Function) else use.name
         signature = f"{name}|foreign:{function.name}|code:{code_digest(own)}|v1"
-        scored = make_scorer(name, use, find, signature)
+        # What a function gives under a metric's name is summed up as that metric where the file says nothing.
+        scored = make_scorer(name, use, find, signature, usual=name)
         if use.higher_is_better is None and name in _LOWER | {"ter"}:
             scored = replace(scored, direction="lower")
-        if use.aggregation == "" and name in _DEFAULTS:
-            # What a function gives under a metric's name is summed up as that metric where the file says nothing.
-            scored = sign_aggregation(scored, AGGREGATIONS[_DEFAULTS[name]])
         scored_by_name[name] = scored
 
     def give(row: RowAnswer) -> Mapping[str, object]:
@@ -615,10 +598,6 @@ def _mutual(weighing: Weighing, likelihoods: Sequence[float], _greedy: Sequence[
     return float(_best(values) in right_places(weighing))
 
 
-def _exact(weighing: Weighing, _likelihoods: Sequence[float], greedy: Sequence[Any]) -> float:
-    return float(any(greedy[index] for index in right_places(weighing)))
-
-
 def _pair(weighing: Weighing, likelihoods: Sequence[float], _greedy: Sequence[Any]) -> tuple[int, int] | None:
     golds = right_places(weighing)
     return (golds[0], _best(likelihoods[: len(weighing.choices)])) if golds else None
@@ -650,23 +629,26 @@ def _bytes(text: str) -> int:
 
 
 _LOWER = frozenset({"perplexity", "word_perplexity", "byte_perplexity", "bits_per_byte", "brier_score"})
-CHOICE: Mapping[str, tuple[Score, tuple[float, float], str]] = {
-    "acc": (_accuracy(lambda _text: 1), _UNIT, ""),
-    "acc_norm": (_accuracy(len), _UNIT, ""),
-    "acc_bytes": (_accuracy(_bytes), _UNIT, ""),
-    "acc_mutual_info": (_mutual, _UNIT, ""),
-    "exact_match": (_exact, _UNIT, ""),
-    "f1": (_pair, _UNIT, "f1"),
-    "mcc": (_pair, (-1.0, 1.0), "matthews_corrcoef"),
-    "brier_score": (_chances, (0.0, 2.0), "brier_score"),
+CHOICE: Mapping[str, tuple[Score, tuple[float, float]]] = {
+    "acc": (_accuracy(lambda _text: 1), _UNIT),
+    "acc_norm": (_accuracy(len), _UNIT),
+    "acc_bytes": (_accuracy(_bytes), _UNIT),
+    "acc_mutual_info": (_mutual, _UNIT),
+    "exact_match": (
+        lambda weighing, _likelihoods, greedy: float(any(greedy[index] for index in right_places(weighing))),
+        _UNIT,
+    ),
+    "f1": (_pair, _UNIT),
+    "mcc": (_pair, (-1.0, 1.0)),
+    "brier_score": (_chances, (0.0, 2.0)),
 }
-"""The metrics of multiple choice: the score of a row, its range, and the aggregation where a task states none."""
-CONTINUATION: Mapping[str, tuple[Score, tuple[float, float], str]] = {
-    "acc": (lambda _weighing, _likelihoods, greedy: float(bool(greedy[0])), _UNIT, ""),
-    "perplexity": (lambda _weighing, likelihoods, _greedy: likelihoods[0], UNBOUNDED, "perplexity"),
+"""The metrics of multiple choice: the score of a row and its range."""
+CONTINUATION: Mapping[str, tuple[Score, tuple[float, float]]] = {
+    "acc": (lambda _weighing, _likelihoods, greedy: float(bool(greedy[0])), _UNIT),
+    "perplexity": (lambda _weighing, likelihoods, _greedy: likelihoods[0], UNBOUNDED),
 }
-ROLLING: Mapping[str, tuple[Score, tuple[float, float], str]] = {
-    "word_perplexity": (_weight(_words), UNBOUNDED, "weighted_perplexity"),
-    "byte_perplexity": (_weight(_bytes), UNBOUNDED, "weighted_perplexity"),
-    "bits_per_byte": (_weight(_bytes), UNBOUNDED, "bits_per_byte"),
+ROLLING: Mapping[str, tuple[Score, tuple[float, float]]] = {
+    "word_perplexity": (_weight(_words), UNBOUNDED),
+    "byte_perplexity": (_weight(_bytes), UNBOUNDED),
+    "bits_per_byte": (_weight(_bytes), UNBOUNDED),
 }

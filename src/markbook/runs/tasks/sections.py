@@ -24,6 +24,7 @@ from markbook.runs.tasks.summaries import (
     TasksView,
     is_right,
     main_metric,
+    question,
 )
 from markbook.text import cut
 from markbook.text.format import NOTHING, Scale, format_level, format_number, format_p
@@ -339,8 +340,6 @@ def _problem(view: TasksView, task: str, sample: str, rows: Sequence[TaskAnswer]
                 evidence=room(row_evidence(row, view)),
             )
         )
-    references = "\n\n".join(f"Reference: {text}" for text in rows[0].get("references") or ())
-    prompt = "\n\n".join(part for part in (rows[0].get("system"), rows[0].get("prompt"), references) if part)
     outcomes: dict[str, tuple[str, Status, str]] = {}
     for row, answer in zip(rows, answers, strict=True):
         detail = next((" ".join(fact) for fact in row_facts(row, view) if fact[1] != NOTHING), "no value")
@@ -350,7 +349,7 @@ def _problem(view: TasksView, task: str, sample: str, rows: Sequence[TaskAnswer]
         if worst is None or STATUSES.index(answer.status) > STATUSES.index(worst[1]):
             outcomes[answer.model] = answer.model, answer.status, detail if is_named else ""
     return Problem(
-        id=sample, topic=task, complexity="", kind="", prompt=cut(prompt, _TEXT_CAP), checks=(), answers=tuple(answers),
+        id=sample, topic=task, complexity="", kind="", prompt=cut(question(rows[0]), _TEXT_CAP), checks=(), answers=tuple(answers),
         outcomes=tuple(outcomes.values()),
     )  # fmt: skip
 

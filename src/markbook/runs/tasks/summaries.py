@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NotRequired, Self, TypedDict
@@ -170,6 +171,17 @@ _VERDICTS = frozenset(
 """Metrics by which an answer is right (1) or wrong (0)."""
 
 
+def question(row: TaskAnswer) -> str:
+    """Return what a reader sees of what was asked: all that the model was told, and the right answers."""
+    references = map("Reference: {}".format, row["references"])
+    return "\n\n".join(filter(None, (join_prompt(row), *references)))
+
+
+def join_prompt(row: TaskAnswer) -> str:
+    """Return what the model was told before it answered."""
+    return "\n\n".join(filter(None, (row.get("system"), row.get("prompt"))))
+
+
 def is_right(row: TaskAnswer, metric: str) -> bool | None:
     """Whether an answer is right: as its tests ended if it has any, else by a metric of right and wrong; None by any other."""
     if (tests := row.get("tests")) is not None:
@@ -223,13 +235,11 @@ def _aggregate(column: TaskColumn, aggregation: Aggregation, *, seed: int) -> Su
             low, high = estimates[tail], estimates[-1 - tail]
             interval = Interval(low, high, "bootstrap") if high > low else None
         note = "" if interval else "resamplings without a value or without variation: no interval"
-    gaps: dict[str, int] = {}
-    for mark in column.marks.values():
-        # A row without a number of its own has still given what is summed up.
-        if mark.missing is not None and mark.missing.kind is not MissingKind.UNDEFINED:
-            gaps[mark.missing.kind.value] = gaps.get(mark.missing.kind.value, 0) + 1
-    if len(column.marks) - len(column.raws) > sum(gaps.values()):
-        gaps[MissingKind.UNDEFINED.value] = len(column.marks) - len(column.raws) - sum(gaps.values())
+    reasons = (mark.missing.kind for mark in column.marks.values() if mark.missing is not None)
+    # A row without a number of its own has still given what is summed up.
+    gaps = Counter(kind.value for kind in reasons if kind is not MissingKind.UNDEFINED)
+    if (others := len(column.marks) - len(column.raws) - gaps.total()) > 0:
+        gaps[MissingKind.UNDEFINED.value] = others
     return Summary(
         metric=column.key,
         group=column.task,

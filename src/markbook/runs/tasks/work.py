@@ -35,15 +35,7 @@ from markbook.option import ASKING
 from markbook.results.alignment import digest
 from markbook.results.kind import Results as Finished
 from markbook.results.sheet import Cell, Sheet
-from markbook.results.stopping import (
-    Marks,
-    StoppedRecord,
-    Stopping,
-    open_against,
-    parse_rule,
-    stop_identity,
-    until_enough,
-)
+from markbook.results.stopping import Marks, StoppedRecord, Stopping, open_against, parse_rule, until_enough
 from markbook.runs.asking import Replies, connect_generator, goes_on, sum_usage, timings
 from markbook.runs.kind import Machines, Planned, Skipped, Watcher, WorkEnd
 from markbook.runs.options import with_answerer
@@ -81,8 +73,6 @@ class TaskStop:
     """What the run's model is called."""
     metric: str
     """Whose marks decide."""
-    identity: dict[str, Any]
-    """What run.json holds of it."""
 
 
 def plan_stop(plan: Plan, options: TaskOptions) -> TaskStop | None:
@@ -121,7 +111,7 @@ def plan_stop(plan: Plan, options: TaskOptions) -> TaskStop | None:
     signatures = planned_signatures(plan.tasks, metric, options)
     own = Sheet(metric, marks, limits, direction, digests=digests, by_place=by_place, signatures=signatures)
     stopping = Stopping(parse_rule(options.stop_when), own, baseline_sheet, seed=options.seed)
-    return TaskStop(stopping, model, metric, stop_identity(stopping, baseline_sheet))
+    return TaskStop(stopping, model, metric)
 
 
 def _deciding(plan: Plan, baseline: Finished | None) -> tuple[str, tuple[float, float], Direction, Sheet | None]:
@@ -342,7 +332,7 @@ def _manifest(work: Plan, options: TaskOptions, stop: TaskStop | None) -> Manife
         config["generator"] = options.generator
     if stop is not None:
         # In the config: rows of a run that goes on by another rule could not be told from those of the first.
-        config["stop"] = {**stop.identity, "metric": stop.metric}
+        config["stop"] = {**stop.stopping.identity, "metric": stop.metric}
     # Keys that stand in an address are not the manifest's to keep.
     judging = {
         **options.collect_kept(JUDGING),
