@@ -284,7 +284,7 @@ def _match(
         raise DataError("some rows name what they answer and this one does not", at=predictions[nameless[0]].source)
     by_place = {sample.row.place: sample.id for sample in samples if sample.row is not None}
     by_id = dict.fromkeys(by_place.values())
-    has_names = any(name != str(place) for place, name in by_place.items())
+    has_names = any(name != str(number) for number, name in by_place.items())
     if not named:
         rows = list(dict.fromkeys(prediction.source for prediction in predictions))
         if len(rows) != len(samples):

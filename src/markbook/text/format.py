@@ -62,14 +62,14 @@ def format_p(p: float | None) -> str:
     return "<.0001" if p < 0.0001 else format_number(p, 4).lstrip("0") if p < 0.99995 else "1"
 
 
-def format_sum(value: float | None, known: tuple[int, int], parts: str, form: str = ",") -> str:
+def format_sum(value: float | None, share: tuple[int, int], parts: str, form: str = ",") -> str:
     """Return a sum; one that lacks some of its parts is a least value."""
     if value is None:
         return "unknown"
     return (
         f"{value:{form}}"
-        if known[0] == known[1]
-        else f"at least {value:{form}} ({known[0]} of {known[1]} {parts} known)"
+        if share[0] == share[1]
+        else f"at least {value:{form}} ({share[0]} of {share[1]} {parts} known)"
     )
 
 

@@ -217,7 +217,7 @@ def make_trace(
     for name in ("input_tokens", "output_tokens"):
         counts = [getattr(step, name) for step in model_calls or paid if name not in facts]
         partial[name] = len(counts) - counts.count(None), len(counts)
-    counted["partial"] = {name: (known, count) for name, (known, count) in partial.items() if 0 < known < count}
+    counted["partial"] = {name: (n_known, count) for name, (n_known, count) in partial.items() if 0 < n_known < count}
     counted |= facts
     if (counted["cost"] or 0) < 0:
         counted["cost"] = None  # nobody is paid for a call: it would hide what others cost
