@@ -125,6 +125,8 @@ class MarkedRows(Spool[Row]):
         """Rows of an attempt that there is a row of already: they are left out."""
         self.inside: dict[str, bool] = {}
         """Of each metric whether all its values lie in 0..1."""
+        self.covered: Counter[str] = Counter()
+        """Of each metric how many rows have it, or a reason for its absence."""
         super().__init__(rows)
 
     def append(self, record: Row) -> None:
@@ -144,6 +146,7 @@ class MarkedRows(Spool[Row]):
                 return
             self._keys.add(key)
         _note_range(self.inside, record)
+        self.covered.update(list(record.metrics))
         super().append(record)
 
 
@@ -184,6 +187,8 @@ class ResultsReader(Protocol):
 
 
 _HUGE = 1e300
+_MOST_NAMED = 10
+"""Metrics that a note names."""
 
 
 def read_value(value: object) -> float | Missing:
@@ -361,7 +366,7 @@ def read(path: Path, columns: Mapping[str, str] | None = None) -> tuple[str, Mar
     if isinstance(marked.rows, MarkedRows):
         dropped = Counter({"no item": marked.rows.nameless, "a second row of one attempt": marked.rows.repeated})
         # The plus leaves out the reasons that did not occur.
-        marked = replace(marked, lost={**marked.lost, **+dropped})
+        marked = replace(marked, lost={**marked.lost, **+dropped}, notes=(*marked.notes, *_note_coverage(marked)))
     if not marked.rows:
         why = "; ".join(f"{count} x {reason}" for reason, count in marked.lost.items())
         raise DataError(f"no result of a sample in this {reader.name} file{': ' + why if why else ''}", at=str(path))
@@ -370,6 +375,21 @@ def read(path: Path, columns: Mapping[str, str] | None = None) -> tuple[str, Mar
             f"no sample in this {reader.name} file has a score", at=str(path), hint="mark it, then compare it"
         )
     return reader.name, marked
+
+
+def _note_coverage(marked: Marked) -> Iterator[str]:
+    """Yield a note on metrics that some rows are silent about: such a mean says nothing of the others."""
+    rows = marked.rows
+    if isinstance(rows, MarkedRows):
+        # What the reader itself explains, such as which tasks a metric is of, is not said twice.
+        parts = [
+            f"{name} {rows.covered[name]} of {len(rows)}"
+            for name in marked.columns
+            if rows.covered[name] < len(rows) and not any(note.startswith(f"{name}: ") for note in marked.notes)
+        ]
+        if parts:
+            more = f" and {len(parts) - _MOST_NAMED} more metrics" if len(parts) > _MOST_NAMED else ""
+            yield f"Not every row has every metric: {', '.join(parts[:_MOST_NAMED])}{more}."
 
 
 def results_in(folder: Path, columns: Mapping[str, str] | None = None) -> list[Path]:

@@ -398,7 +398,7 @@ def read_known(path: Path, rubric: Rubric, *, most: int) -> tuple[list[KnownText
         else:
             texts.append(text)
     if not texts:
-        hint = '{"question": .., "candidate": .., "label": 0 to 1} a line'
+        hint = "; ".join(['{"question": .., "candidate": .., "label": 0 to 1} a line', *problems[:1]])
         raise DataError("no row that a judge can be examined on", at=str(path), hint=hint)
     # Evenly and not the first ones: files are often sorted by label or source.
     step = max(1.0, len(texts) / most)

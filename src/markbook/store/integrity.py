@@ -73,10 +73,9 @@ def find_damage(disk: Disk, folder: Path, manifest: Mapping[str, object]) -> Dam
         return None
     journal = folder / "journal"
     paths_by_name = {path.name: path for path in segments(disk, journal)}
-    sealed = manifest.get(KEY)
-    if not isinstance(sealed, list):
+    if KEY not in manifest:
         return next((damage for path in paths_by_name.values() if (damage := _bad_row(disk, path))), None)
-    for segment in _segments(sealed, folder):
+    for segment in _segments(manifest[KEY], folder):
         damage = _compare(disk, paths_by_name.pop(segment.name, journal / segment.name), segment)
         if damage is not None:
             return damage

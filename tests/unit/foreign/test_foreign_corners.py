@@ -219,6 +219,30 @@ def test_tasks_that_a_metric_does_not_cover_are_named(tmp_path):
     assert any("acc: of the tasks sums, not of words" in note for note in notes)
 
 
+def test_metrics_that_not_every_row_has_are_named(tmp_path):
+    def case(at, name):
+        return {"name": f"case {at}", "input": f"q{at}", "metricsData": [{"name": name, "score": 1.0}]}
+
+    cases = [case(0, "Relevance"), case(1, "Relevance"), case(2, "Tone")]
+    path = tmp_path / "cases.json"
+    path.write_text(json.dumps({"testRunData": {"testCases": cases}}))
+
+    assert read(path)[1].notes == ("Not every row has every metric: Relevance 2 of 3, Tone 1 of 3.",)
+    assert "Not every row has every metric" in " ".join(run_cli("compare", path, path).output.split())
+
+
+def test_parts_of_every_eval_ever_of_another_direction_are_named(tmp_path):
+    kinds = [{"evaluation_name": name, "metric_config": {"lower_is_better": name == "wer"}} for name in ("acc", "wer")]
+    about = {"schema_version": "0.2.1", "evaluation_id": "e", "model_info": {"id": "m"}, "evaluation_results": kinds}
+    (tmp_path / "m.json").write_text(json.dumps(about))
+    rows = [{"evaluation_id": "e", "model_id": "m", "evaluation_name": name, "sample_id": "1", "evaluation": {"score": 0.5}}
+            for name in ("acc", "wer")]  # fmt: skip
+
+    (note,) = read(lines(tmp_path / "m.jsonl", rows))[1].notes
+
+    assert note == "Not every row has every metric: score 1 of 2, score (lower is better) 1 of 2."
+
+
 def test_what_lies_deep_in_a_folder_is_found(tmp_path):
     deep = tmp_path / "r" / "a/b/c/d/e/f/g"
     deep.mkdir(parents=True)

@@ -163,6 +163,13 @@ def test_labels_written_as_texts_are_told_with_their_lines(check):
     assert "rows.jsonl:2: a label is '0.5': it must be a number, or null where nobody can say: row skipped" in err
 
 
+def test_a_file_of_labels_written_as_texts_says_what_is_wrong_with_the_first(check):
+    _, code, err = check([{"id": at, "candidate": f"text {at}", "label": "0.5"} for at in range(4)])
+
+    assert (code, "no row that a judge can be examined on" in err) == (2, True)
+    assert "rows.jsonl:1: a label is '0.5': it must be a number, or null where nobody can say" in err
+
+
 def test_rows_of_the_id_0_belong_together(check):
     rows = [{"id": at % 4, "candidate": f"text {at}"} for at in range(12)]
 

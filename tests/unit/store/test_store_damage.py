@@ -195,6 +195,19 @@ def test_whole_rows_behind_a_damaged_one_of_a_killed_run_are_not_done_again(run,
     assert path.read_bytes().splitlines(keepends=True) == [*lines[:2], *lines[3:]]
 
 
+@pytest.mark.parametrize(
+    "seal", [[1], [{"name": "x"}], [{"name": 1, "bytes": 1, "rows": 1, "crc": "0"}], "x", {"x": 1}, 7, None]
+)
+def test_a_seal_that_is_none_is_said_and_not_taken_for_an_older_run(seal, run):
+    manifest = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps({**manifest, "journal": seal}))
+
+    code, _, told = markbook("report", run, "--format", "csv")
+
+    assert (code, "Traceback" in told) == (2, False)
+    assert "run.json is damaged: its seal of the journal is not as it was written" in told
+
+
 def test_a_finished_run_without_a_seal_is_held_against_its_rows(run):
     manifest = json.loads((run / "run.json").read_text())
     del manifest["journal"]
