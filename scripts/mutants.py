@@ -215,7 +215,8 @@ def record(numbered: dict[int, Mutant], folder: Path, log: Path) -> dict[int, li
     for name, text in (("sitecustomize", AT_START), ("reach_plugin", PLUGIN)):
         (folder / "src" / f"{name}.py").write_text(text)
     passes([*PYTEST, *PARALLEL, "-p", "reach_plugin"], folder, 3600, log, extra)
-    print(log.read_text(errors="replace").splitlines()[-1], flush=True)
+    said = log.read_text(encoding="utf-8", errors="replace")
+    print(said.splitlines()[-1], *FAILED.findall(said), sep="\n", flush=True)
     for path, text in whole.items():
         (folder / path).write_bytes(text)
     rows = [json.loads(line) for file in notes.glob("*.jsonl") for line in file.read_text().splitlines()]

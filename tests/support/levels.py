@@ -96,7 +96,7 @@ PARTS = {
     "test_the_right_answer_passes_apart_there_too": (4, anything, None),
     "test_a_change_that_is_not_the_right_answers_is_not_separated": (12, lambda params: params["known"], None),
     "test_one_that_tosses_a_coin_for_every_run_is_hardly_ever_proved": (6, lambda params: params["claim"], None),
-    "test_an_ended_run_leaves_nothing_behind_and_can_be_taken_up": (6, anything, None),
+    "test_an_ended_run_leaves_nothing_behind_and_can_be_taken_up": (12, anything, None),
     "test_no_secret_is_written_or_said_whatever_the_server_does": (2, lambda params: params["fault"], None),
     "test_what_a_limit_ends_once_all_is_said_is_not_proved_by_that": (2, anything, None),
     "test_one_that_uses_its_time_to_be_tried_less_often_is_not_proved": (3, anything, None),
@@ -174,18 +174,22 @@ PARTS = {
         lambda params: params["adapts"],
         None,
     ),
-    "test_nor_where_it_is_expected_in_a_roundabout_way": (2, lambda params: params["test"], None),
+    "test_nor_where_it_is_expected_in_a_roundabout_way": (3, lambda params: params["test"], None),
     "test_who_makes_everything_equal_is_not_believed": (2, lambda params: params["test"], None),
     "test_an_endless_exchange_of_a_solution_with_its_test_ends_alike_every_time": (3, anything, None),
     "test_ended_run_leaves_no_process_and_resumes_to_the_same_bytes": (3, anything, None),
     "test_each_file_in_place_of_which_something_stands": (3, lambda params: params["damage"], None),
     "test_a_forgery_is_not_proved_and_the_right_answer_passes": (2, lambda params: params["forgery"].name, None),
+    "test_a_right_answer_is_labelled_alike_whatever_is_drawn": (2, anything, None),
+    "test_what_is_expected_instead_is_something_else_by_value_and_not_by_its_text_alone": (2, anything, None),
+    "test_who_fills_the_memory_in_which_a_test_computes_does_not_pass_separated": (2, anything, None),
+    "test_a_right_answer_passes_whatever_it_has_in_common_with_the_reference": (2, lambda params: params["name"], None),
 }
 """By the name of a test: one case in how many, the stratum of a case's parameters, and the name it is drawn by
 (None: its own)."""
 
 
-LAWS = {"test_metrics_laws": ("name", 5)}
+LAWS = {"test_metrics_laws": ("name", 7)}
 """By the name of a file: of every test that has this parameter one case in so many."""
 RARE = frozenset(
     (
