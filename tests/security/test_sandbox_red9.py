@@ -1,5 +1,4 @@
-"""What a seventh red team found: what the kernel counts by user, limits that forget what the tests compute."""
-
+"""What a seventh red team found: what the kernel counts by user, limits that forget what the tests compute, labels by chance."""
 
 import pytest
 
@@ -39,9 +38,13 @@ def test_no_attempt_uses_up_what_those_of_other_workers_need(level):
     with Sandbox(workers=1, isolation="weak", at_most=level) as box:
         if box.level != level:
             pytest.skip(f"this machine reaches level {box.level} at most")
-        outcomes = {job.key: outcome for job, outcome in box.run([Job(k, CALLS + code, sample) for k, code in USED_UP.items()])}
+        outcomes = {
+            job.key: outcome for job, outcome in box.run([Job(k, CALLS + code, sample) for k, code in USED_UP.items()])
+        }
 
-    assert {name: outcome.tests[0].passed for name, outcome in outcomes.items()} == dict.fromkeys(USED_UP, True), outcomes
+    assert {name: outcome.tests[0].passed for name, outcome in outcomes.items()} == dict.fromkeys(USED_UP, True), (
+        outcomes
+    )
 
 
 COMPUTES = """
@@ -63,3 +66,22 @@ def test_the_adaptive_limit_allows_for_what_the_tests_compute(monkeypatch):
         ((_, outcome),) = box.run([Job("k", "def f(n): return n ** 2\n", sample)])
 
     assert (outcome.tests[0].passed, outcome.limit) == (True, "")
+
+
+EXPECTS = "{module}\ndef check(f):\n    assert f(3) == 9\n    assert f(4) == 16\ncheck(f)\n"
+OWN_EQUAL = "class Value:\n    def __init__(self, n): self.n = n\n    def __eq__(self, other): return {equal}\ndef f(n): return Value(n * n)\n"
+LABELS = {"equal to everything": ("True", "flagged"), "equal by a part": ("self.n % 12 == other % 12", "unchecked")}
+
+
+@pytest.mark.parametrize("module", ["", "import time"], ids=["apart", "beside"])
+@pytest.mark.parametrize("name", LABELS)
+def test_without_a_reference_the_label_of_an_own_equal_is_the_same_in_every_run(name, module):
+    equal, label = LABELS[name]
+    sample = Sample(id="red9", tests=(Test(program=EXPECTS.format(module=module)),), entry_point="f")
+
+    with Sandbox(workers=1, isolation="weak", dedupe=False) as box:
+        outcomes = [
+            outcome for _, outcome in box.run([Job(str(i), OWN_EQUAL.format(equal=equal), sample) for i in range(6)])
+        ]
+
+    assert {str(result.verdict) for outcome in outcomes for result in outcome.tests} == {label}
