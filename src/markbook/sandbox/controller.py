@@ -84,7 +84,7 @@ class Sandbox(WorkerBox):
             python: the interpreter whose environment the candidates see; the running one when None.
             separate: keep tests and candidate in different processes wherever that gives the right verdict.
             dedupe: run exactly equal jobs once.
-            adaptive: lower each sample's CPU limit to 20 times what its canonical solution needed, at least 3 s.
+            adaptive: lower each sample's CPU limit to 20 times what its canonical solution and tests needed, at least 3 s.
             explain: run an attempt that fails once more after its verdict, to see why.
             at_most: leave out the layers above this level, to see what a lesser machine would do.
             cache: what outlives this sandbox and is there for the next.

@@ -141,7 +141,7 @@ def _pristine(config: WorkerSettings, door: _socket.socket, line: _socket.socket
     resource.setrlimit(resource.RLIMIT_AS, (_EXAMINER_MEMORY, _EXAMINER_MEMORY))
     resource.setrlimit(resource.RLIMIT_FSIZE, (_EXAMINER_FILE, _EXAMINER_FILE))
     is_filtered = any(layer["name"] == "seccomp" and layer["ok"] for layer in report)
-    guard = seccomp.SyscallFilter(*seccomp.child_filter(alone=False)).install if is_filtered else None
+    guard = seccomp.SyscallFilter(*seccomp.child_filter(alone=False, hands_over=True)).install if is_filtered else None
     Pristine(door, line, folder, guard).serve()
 
 

@@ -414,7 +414,9 @@ class Examiner:
                 task, self._runs_apart(task, job, plan), own, own, float(job["limits"][0])
             )
             plan["canary"] = [tried[index] if index in own else places for index, places in enumerate(useful)]
-        return {**together, "plan": plan}
+        # what the tests compute here is limited like what the solution computes, so limits are to allow for both
+        cpu = max(in_process_tests.spent(record) for record in (together, apart or together))
+        return {**together, "cpu": cpu, "plan": plan}
 
     def _beside(
         self, task: CompiledTests, job: ExaminerJob, together: dict[str, Any], plans: list[Any]

@@ -122,8 +122,9 @@ class _Trial:
         """For each thing that was made wrong in a test whether it passed, and how often its parts went well."""
         self._operands: dict[int, list[list[str]]] = {index: [] for index in which}
         """For each test what operators of the solution's were given in the wrong runs that failed."""
-        self._taken_in: set[int] = set()
-        """The tests that passed with a likely wrong value: a liar's, or an answer's that has an `==` of its own."""
+        self._taken_in: dict[int, Counter[int]] = {}
+        """For each test that passed with a likely wrong value what was made wrong: a liar's, or an answer's that has an `==` of
+        its own."""
         self.record: dict[str, Any] = {}
         """Of the true runs."""
 
@@ -182,7 +183,7 @@ class _Trial:
                 # nothing could be made wrong there, or it only followed another test
                 continue
             if passes and self._found[index].is_likely:
-                self._taken_in.add(index)
+                self._taken_in.setdefault(index, Counter())[site_index] += 1
             elif passes or (_is_verdict(result) and not again.get("hit")):
                 self._said[index].setdefault(site_index, []).append((passes, again.get("done", {}).get(index) or []))
                 if not passes:
@@ -201,6 +202,9 @@ class _Trial:
             is_seen = part is not None and self._apart and canary.ranks[site_index] in (SURE, OPERATOR)
             wanted = true[part] if is_seen else 0
             outcomes[site_index] = [passes or 0 < wanted <= _count_parts(done)[part] for passes, done in said]
+        # so that it is not for chance how many values were likely ones
+        for site_index, times in self._taken_in.get(index, {}).items() if self._is_lenient else ():
+            outcomes[site_index] = outcomes.get(site_index, []) + [True] * times
         return outcomes
 
     def _is_tried(self, index: int) -> bool:

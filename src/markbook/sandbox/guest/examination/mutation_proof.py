@@ -22,7 +22,8 @@ _ASKED = 2
 _OFTEN = 3
 """What passes more than one wrong run of so many could be a coin."""
 _ENOUGH = 6
-"""Wrong variants of a claim that a right answer is known to fail: one that picks by their looks is found out by some."""
+"""Wrong variants of a claim that a right answer is known to fail: one that picks by their looks is found out by some. And so
+many wrong runs, all passed, tell an `==` that holds for everything from one that holds for some values more than one."""
 
 Variant = tuple[int, int | None]
 """What of a test is made wrong, and the seed of its wrong value; None where every value will do."""
@@ -54,16 +55,18 @@ def proof(
             right answer passes whatever is expected there. That it was not executed is said by the solution's own
             process: who passes all that is wrong is not believed, and to nobody it proves anything.
         is_lenient: whether the solution's text has an `==` of its own, by which a right answer may equal a second literal
-            (hours by the clock). Only what equals all of them is then forged.
+            (hours by the clock), and a third by chance. Only what equals all of many is then forged.
     """
     claims: dict[tuple[int, int | tuple[int]], list[bool]] = {}
+    sure_claims: dict[int, list[bool]] = {}
     counts = is_open = False
     fails_any = any(not all(passes) for site_index, passes in outcomes.items() if not canary.shown[site_index])
     for site_index, passes in outcomes.items():
         rank = canary.ranks[site_index]
+        if rank == SURE and not (is_excused := site_index in undone and fails_any):
+            sure_claims.setdefault(canary.claims[site_index], []).extend(passes)
         if rank == SURE and any(passes):
-            is_excused = (site_index in undone and fails_any) or (is_lenient and (len(passes) == 1 or not all(passes)))
-            if not is_excused:
+            if not (is_lenient or is_excused):
                 return "forged"
             is_open = True
         counts = counts or ((apart or not canary.shown[site_index]) and not canary.circular[site_index])
@@ -71,6 +74,8 @@ def proof(
         key = (rank, (site_index,)) if canary.shown[site_index] else (rank, canary.claims[site_index])
         claims[key] = claims.get(key, []) + passes
     if is_useful and any(rank == OPERATOR and all(passes) for (rank, _), passes in claims.items()):
+        return "forged"
+    if is_lenient and any(len(passes) >= _ENOUGH and all(passes) for passes in sure_claims.values()):
         return "forged"
     through = [
         passes for (rank, _), passes in claims.items() if all(passes) or _is_often(passes, rank, is_useful=is_useful)

@@ -46,13 +46,17 @@ _REFUSED = {
     "rt_tgsigqueueinfo": (297, 240), "pidfd_send_signal": (424, 424), "sched_setaffinity": (203, 122),
     "sched_setscheduler": (144, 119), "sched_setparam": (142, 118), "sched_setattr": (314, 274),
     "setpriority": (141, 140), "setrlimit": (160, 164), "ioprio_set": (251, 30), "setpgid": (109, 154),
-    "setsid": (112, 157), "inotify_add_watch": (254, 27),
+    "setsid": (112, 157), "inotify_add_watch": (254, 27), "inotify_init": (253, -1), "inotify_init1": (294, 26),
+    "io_setup": (206, 0),
 }  # fmt: skip
 _OF_CACHES = {"preadv2": (327, 286), "mincore": (27, 232), "cachestat": (451, 451)}
 """What tells whether a page of a file is in memory, and so whether somebody has read it before: not there, as in older
 kernels. Who reads by `preadv` makes do without."""
 _HINTS = {"fadvise64": (221, 223), "readahead": (187, 213)}
 """What warms or cools pages of files for whoever comes after; it is advice, and said to have been taken."""
+_HAND_OVER = {"sendmsg": (46, 211), "sendmmsg": (307, 269)}
+"""What sends descriptors. The kernel counts those that are on their way by user: one who leaves many there keeps the
+examiners of that user's other workers from sending any."""
 _FORK = {"fork": (57, -1), "vfork": (58, -1)}
 _CLONE, _CLONE3, _KILL, _TGKILL, _PRLIMIT, _FCNTL, _IOCTL, _PIDFD_OPEN = (
     (56, 220), (435, 435), (62, 129), (234, 131), (302, 261), (72, 25), (16, 29), (434, 434),
@@ -175,7 +179,7 @@ def program_filter(*, private: bool, scoped: bool) -> tuple[bytes, list[int]]:
     program = [_load(_ARCH), (_EQUAL, _ARCHITECTURE[linux.MACHINE], "", "foreign"), _load(_NUMBER)]
     refused = [numbers for name, numbers in _REFUSED.items() if name not in _EXEC]
     common, below = _common()
-    program += [(_MORE, _KNOWN, "unknown", ""), *_go(refused, "refuse"), *common]
+    program += [(_MORE, _KNOWN, "unknown", ""), *_go([*refused, *_HAND_OVER.values()], "refuse"), *common]
     # a run would mark files for the next; `cp -p` makes do without
     program += _go(_ATTRIBUTES.values(), "not supported")
     program += _go([_STATX], "unknown")  # it says when a file was made, which nobody can set; all make do without
@@ -214,18 +218,19 @@ def sharing_filter(*, asks: bool) -> bytes:
     return _assemble(program)[0]
 
 
-def child_filter(*, alone: bool) -> tuple[bytes, list[int]]:
+def child_filter(*, alone: bool, hands_over: bool = False) -> tuple[bytes, list[int]]:
     """Return the filter of one attempt or examiner, and the offsets at which it wants its own process id.
 
     It comes on top of the worker's, and is made anew by the kernel every time, at a price for each step of it:
     here is only what the process that forks must not refuse itself. One that is alone in a namespace with its zygote
-    may send signals to whom it likes: only itself receives them.
+    may send signals to whom it likes: only itself receives them. An examiner hands over descriptors.
     """
     # what starts a process is refused, threads are allowed. The flags of clone3 lie in memory, unseen: told that there is
     # none, the C library falls back to clone
     going = [*_go(_FORK.values(), "no more"), *_go([_CLONE3], "unknown"), *_go([_CLONE], "clone")]
     below: list[Step] = ["clone", _load(_ARGUMENTS), (_ANY_BIT, _CLONE_THREAD, "allow", "no more")]
-    program = [_load(_NUMBER), *going, *_go([_PIDFD_OPEN], "refuse"), *_go([_PRLIMIT], "prlimit")]
+    refused = [_PIDFD_OPEN, *(() if hands_over else _HAND_OVER.values())]
+    program = [_load(_NUMBER), *going, *_go(refused, "refuse"), *_go([_PRLIMIT], "prlimit")]
     if not alone:
         program += [*_go([_KILL, _TGKILL], "own"), *_go([_FCHMODAT], "pretend")]  # with which the zygote opens folders
         below += ["own", _load(_ARGUMENTS), (_EQUAL, _OWN, "allow", "refuse")]
