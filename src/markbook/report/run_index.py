@@ -262,7 +262,10 @@ class Index:
 
     def scale(self) -> Scale:
         """Return how scores are shown: as the list of runs shows those of the whole run, where the run has any."""
-        ends = [score.get("range") for score in self.results.manifest.get("scores") or () if isinstance(score, Mapping)]
+        scores = self.results.manifest.get("scores")
+        ends = [
+            score.get("range") for score in (scores if isinstance(scores, list) else ()) if isinstance(score, Mapping)
+        ]
         if ends:
             return Scale((0.0, 1.0) if all(limits == [0.0, 1.0] for limits in ends) else _OPEN)
         return Scale(self.limits() or _OPEN)
