@@ -262,7 +262,9 @@ class Index:
 
     def scale(self) -> Scale:
         """Return how scores are shown: as the list of runs shows those of the whole run, where the run has any."""
-        ends = [score.get("range") for score in self.results.manifest.get("scores") or () if isinstance(score, Mapping)]
+        scores = self.results.manifest.get("scores")
+        scores = scores if isinstance(scores, list) else ()
+        ends = [score.get("range") for score in scores if isinstance(score, Mapping)]
         return Scale(*(ends or [self.limits()]))
 
     def search(self, *, start: int = 0, count: int = 50, **words: str) -> tuple[list[Entry], int]:

@@ -285,7 +285,8 @@ def compare_page(sides: list[Side]) -> str:
         before, after = (text.splitlines()[:_LINES] for text in (first, side.shown.text))
         # Without the two lines of file names, which are not files here.
         lines = list(difflib.unified_diff(before, after, lineterm="", n=3))[2:]
-        differences.append((lines, side.shown.text == first))
+        # Long answers come with an ellipsis for their end: of such, equal texts say nothing of what follows.
+        differences.append((lines, side.shown.text == first, first.endswith("…")))
     title = "Two attempts" if len(sides) == 2 else f"{len(sides)} attempts"
     return render("browse/compare.html.j2", title=title, sides=sides, differences=differences, compared=_LINES)
 

@@ -841,6 +841,14 @@ def test_a_run_json_that_says_odd_things_leaves_the_list_and_the_trend(tmp_path,
     assert "<svg" in site.page(f"/trend/{number_in(site)}", {})
 
 
+def test_a_run_whose_scores_are_no_list_has_its_pages(tmp_path):
+    with_manifest(tmp_path, scores=5)
+    site = RunSite(tmp_path)
+
+    assert "markbook" in site.page(f"/run/{number_in(site)}", {}).lower()
+    assert "1 items" in site.page(f"/matrix/{number_in(site)}", {"order": "item"})
+
+
 def test_the_change_of_a_small_score_is_not_rounded_first(tmp_path):
     for day, value in (("01", 0.1236), ("02", 0.1276)):
         with_manifest(tmp_path / day, started=f"2026-01-{day}", scores=[{"model": "m", "value": value}])

@@ -101,6 +101,18 @@ def test_answers_that_differ_behind_what_is_compared_are_not_called_the_same():
     assert "The two answers are the same" in compare_page([side(same + "right"), side(same + "right")])
 
 
+def test_answers_that_are_cut_before_they_differ_are_not_called_the_same(tmp_path):
+    path = tmp_path / "marks.csv"
+    path.write_text("item,model,score,output\n" + "".join(f"q,{model},1,{'a' * 9_000}{model}\n" for model in "AB"))
+    index = index_of(path)
+    shown = [Side(0, at, index.results.show_attempt(at)) for at in range(2)]
+
+    page = compare_page(shown)
+
+    assert "The two answers are the same" not in page
+    assert "What is shown of the two answers is the same; what follows the … is not compared." in page
+
+
 @pytest.mark.parametrize("sign", ["\x1b", "\u202e"])
 def test_no_chart_holds_signs_that_control(tmp_path, sign):
     path = tmp_path / "marks.csv"
