@@ -213,11 +213,11 @@ def make_trace(
     counted["cost"] = cost.total
     if cost.note and "cost" not in facts:
         facts["notes"] = (*facts.get("notes", ()), cost.note)
-    partial = {}
-    for name in ("input_tokens", "output_tokens"):
-        counts = [getattr(step, name) for step in model_calls or paid if name not in facts]
-        partial[name] = len(counts) - counts.count(None), len(counts)
-    counted["partial"] = {name: (known, count) for name, (known, count) in partial.items() if 0 < known < count}
+    partial: dict[str, tuple[int, int]] = {}
+    for name in {"input_tokens", "output_tokens"} - facts.keys():
+        missing, count = [getattr(step, name) for step in model_calls or paid].count(None), len(model_calls or paid)
+        partial |= {name: (count - missing, count)} if 0 < missing < count else {}
+    counted["partial"] = partial
     counted |= facts
     if (counted["cost"] or 0) < 0:
         counted["cost"] = None  # nobody is paid for a call: it would hide what others cost
