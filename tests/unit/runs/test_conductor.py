@@ -146,7 +146,7 @@ def test_its_pages_show_the_means(made, tmp_path):
 
     assert all(word in html.read_text() for word in ("Brevity", "terse", "windy", "62.5", "well I never"))
     assert "| windy | 62.5 |" in md.read_text()
-    assert "| terse | 1.000 |" in md.read_text()
+    assert "| terse | 100.0 |" in md.read_text()
     assert "3 of 4" in md.read_text()
 
 
