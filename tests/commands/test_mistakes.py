@@ -140,7 +140,7 @@ MISTAKES = [
     ("score exact_mach pairs.jsonl", 2, "did you mean 'exact_match'"),
     ("score exact_match pears.jsonl", 2, "pears.jsonl", "pairs.jsonl"),
     ("score exact_match said.jsonl", 2, "no key 'candidate'", "--map"),
-    ("score bleu pairs.jsonl -o tokenise=intl", 2, "tokenise", "tokenize"),
+    ("score bleu pairs.jsonl --option tokenise=intl", 2, "tokenise", "tokenize"),
     # reading runs
     ("report dnoe", 2, "dnoe"),
     ("report done --format htlm", 2, "did you mean 'html'"),

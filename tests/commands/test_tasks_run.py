@@ -580,7 +580,7 @@ def test_the_command_prints_tables_and_json(folder):
     found = call("run", "task.yaml", "--predictions", path, "--json")
 
     assert "bleu" in shown.stdout
-    assert "1.000" in shown.stdout
+    assert "100.0" in shown.stdout
     record = json.loads(found.stdout)
     assert record["tasks"]["demo"]["metrics"]["bleu"]["value"] == 1
     assert (found.return_value, shown.return_value) == (0, 0)

@@ -246,13 +246,13 @@ def why_did_a_model_fail_a_problem(user):
 def what_do_the_two_best_disagree_on(user):
     user.click(RUN)
     user.click("a:has-text('Samples by models')")
-    user.sees("items on which models differ")
+    user.sees("samples on which models differ")
 
 
 def which_item_is_flaky(user):
     user.click(RUN)
-    user.click("a:has-text('Flaky items')")
-    user.sees("items at which one model's answers differ")
+    user.click("a:has-text('Flaky samples')")
+    user.sees("samples at which one model's answers differ")
 
 
 def show_me_all_timeouts(user):

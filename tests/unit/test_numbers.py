@@ -14,6 +14,7 @@ from support.exam_kit import write_rows
 
 import markbook
 from markbook.text.format import NOTHING, Scale, format_interval, format_number, format_p, format_percent
+from markbook.types import Interval
 
 SOURCE = Path(markbook.__file__).parent
 TESTS = ["assert f(1) == 2", "assert f(2) == 3"]
@@ -36,13 +37,17 @@ def test_a_number_an_interval_a_share_and_a_p_have_one_form_each():
 ])  # fmt: skip
 def test_a_scale_decides_by_the_range_and_an_interval_has_the_digits_of_its_value(limits, texts):
     scale, low, high = Scale(limits), 0.21429, 0.66667
+    ends = Interval(low, high, "wilson")
 
     assert (
-        scale.value(0.43949), scale.gap(0.43949), scale.spread(low, high), scale.with_spread(0.43949, low, high),
-        scale.with_gap_spread(0.43949, low, high),
+        scale.value(0.43949), scale.gap(0.43949), scale.spread(low, high), scale.with_interval(0.43949, ends),
+        scale.with_interval(0.43949, ends, signed=True),
     ) == texts  # fmt: skip
-    assert (scale.with_spread(0.43949, None, None), scale.with_spread(None, None, None)) == (texts[0], NOTHING)
-    assert (scale.with_gap_spread(0.43949, None, None), scale.with_gap_spread(None, low, high)) == (texts[1], NOTHING)
+    assert (scale.with_interval(0.43949, None), scale.with_interval(None, None)) == (texts[0], NOTHING)
+    assert (scale.with_interval(0.43949, None, signed=True), scale.with_interval(None, ends, signed=True)) == (
+        texts[1],
+        NOTHING,
+    )
 
 
 @pytest.fixture(scope="module")

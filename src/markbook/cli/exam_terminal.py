@@ -197,16 +197,9 @@ def _score_table(scores: Mapping[str, ScoreRecord], exact: Mapping[str, _Total])
         else:  # an earlier version's run
             interval = attempted["interval"]
             score, low, high = record["total"], interval and interval["low"], interval and interval["high"]
-        rows.append(
-            (
-                model,
-                format_number(score, 1),
-                format_interval(low, high, 1),
-                format_number(attempted["attempted_score"], 1),
-                f"{summary['solutions_provided']}/{summary['total_problems']}",
-                Scale((0.0, 1.0)).value(record["verdicts"]["separated_share"]),
-            )
-        )
+        numbers = format_number(score, 1), format_interval(low, high, 1), format_number(attempted["attempted_score"], 1)
+        answered = f"{summary['solutions_provided']}/{summary['total_problems']}"
+        rows.append((model, *numbers, answered, Scale((0.0, 1.0)).value(record["verdicts"]["separated_share"])))
     level = format_level(record["statistics"]["total"]["interval"] for record in scores.values())
     headers = ("model", "score", f"{level} CI", "attempted", "answered", "separated")
     return Table(

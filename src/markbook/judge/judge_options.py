@@ -109,12 +109,9 @@ class JudgeOptions:
         shows_default=False,
     )
     retries: int | None = _judge_option(
-        None,
-        "--judge-retries",
-        parameter="max_retries",
-        values=CountRange(0, 20),
+        None, "--judge-retries", parameter="max_retries", values=CountRange(0, 20),
         help=f"HTTP retries per judgement (default {JUDGE_PATIENCE.retries}).",
-    )
+    )  # fmt: skip
     """None: what the caller's configuration says."""
     seconds: float | None = _judge_option(
         None,
@@ -125,12 +122,9 @@ class JudgeOptions:
     )
     """None: what the caller's configuration says."""
     per_minute: float | None = _judge_option(
-        None,
-        "--judge-requests-per-minute",
-        parameter="requests_per_minute",
-        values=NumberRange(0, above_low=True),
+        None, "--judge-requests-per-minute", parameter="requests_per_minute", values=NumberRange(0, above_low=True),
         help="Maximum requests per minute to each judge.",
-    )
+    )  # fmt: skip
     workers: int = _judge_option(
         JUDGE_PATIENCE.concurrency,
         "--judge-workers",
@@ -139,11 +133,7 @@ class JudgeOptions:
         help="Concurrent judgements.",
     )
     max_cost: float | None = _judge_option(
-        None,
-        "--judge-max-cost",
-        parameter="max_cost",
-        values=NumberRange(0),
-        help="Maximum cost of the judge in US dollars.",
+        None, "--judge-max-cost", values=NumberRange(0), help="Maximum cost of the judge in US dollars."
     )
     """US dollars for the whole run."""
     price: str = _judge_option(

@@ -25,7 +25,7 @@ from markbook.report.charts import Picture
 from markbook.report.page import Page
 from markbook.results.sheet import STATUSES
 from markbook.text import Table, visible
-from markbook.text.format import NOTHING, format_interval, format_number
+from markbook.text.format import NOTHING, format_number
 from markbook.types import digest_text
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ def environment() -> Environment:
     environment.globals["nothing"] = NOTHING
     environment.filters["code"] = lambda text: trust(highlight(text))
     environment.filters["whole"], environment.filters["without"] = whole_names, without_prompt
-    environment.filters["number"], environment.filters["interval"] = format_number, format_interval
+    environment.filters["number"] = format_number
     return environment
 
 

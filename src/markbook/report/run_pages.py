@@ -514,15 +514,8 @@ def trend_page(number: int, runs: Sequence[ListedRun]) -> str:
             marks.append({"series": score.model, "x": labels[run.number], "value": value, "low": low, "high": high})
             last = before.get(score.model)
             change = None if last is None else value - last
-            rows.append(
-                (
-                    run.number,
-                    run.title,
-                    run.started,
-                    score,
-                    format_number(change, 1 if score.is_percent else DIGITS, signed=True),
-                )
-            )
+            change_text = format_number(change, 1 if score.is_percent else DIGITS, signed=True)
+            rows.append((run.number, run.title, run.started, score, change_text))
             before[score.model] = value
     is_percent = all(score.is_percent for *_, score, _ in rows)
     domain = (0.0, 100.0) if is_percent else charts.round_range(mark[end] for mark in marks for end in ("low", "high"))

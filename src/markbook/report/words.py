@@ -26,10 +26,8 @@ def chart_cells(group: str, series: str, summary: Summary, scale: Scale) -> list
     """Return a summary's bar of a chart with the ends of its interval; none where it has no value."""
     if summary.value is None:
         return []
-    numbers = {"value": summary.value}
-    if summary.interval is not None:
-        numbers |= {"low": summary.interval.low, "high": summary.interval.high}
-    scaled = {name: round(scale.factor * number, 4) for name, number in numbers.items()}
+    ends = {} if summary.interval is None else {"low": summary.interval.low, "high": summary.interval.high}
+    scaled = {name: round(scale.factor * number, 4) for name, number in {"value": summary.value, **ends}.items()}
     return [{"group": group, "series": series, "full": scale.factor, **scaled}]
 
 

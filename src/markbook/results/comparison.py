@@ -79,7 +79,7 @@ def tables(comparison: Comparison, *, all_pairs: bool = False, narrow: bool = Fa
         topics = []
         for topic, means in comparison.by_topic.items():
             n = max((mean.n for mean in means.values()), default=0)
-            cells = (scale.with_spread(means[name].value, means[name].low, means[name].high) for name in names)
+            cells = (scale.with_interval(means[name].value, means[name].interval) for name in names)
             topics.append((topic, str(n), *cells))
         headers, level = ("Topic", "Samples", *names), format_level(usual=1 - comparison.alpha)
         note = f"{level} CI in brackets." if any("[" in cell for row in topics for cell in row[2:]) else ""
@@ -131,7 +131,7 @@ def _pairs(comparison: Comparison, *, all_pairs: bool, narrow: bool) -> Table:
         difference = pair.difference
         only = NOTHING if pair.only_first is None else f"{pair.only_first} / {pair.only_second}"
         rows.append(
-            (pair.first, pair.second, scale.gap(difference.value), scale.gap_spread(difference.low, difference.high), format_p(pair.p),
+            (pair.first, pair.second, scale.gap(difference.value), scale.interval(difference.interval, signed=True), format_p(pair.p),
              format_p(pair.p_adjusted), only, format_p(pair.mcnemar_p), scale.value(pair.mde), pair.verdict())
         )  # fmt: skip
     remaining = len(comparison.pairs) - len(pairs)
@@ -260,7 +260,7 @@ def _scores(ranked: Sequence[tuple[str, Summary]], scale: Scale) -> tuple[tuple[
     scores = []
     for model, summary in ranked[:_NAMED]:
         if summary.value is not None:
-            spread = scale.spread(summary.interval.low, summary.interval.high) if summary.interval else ""
+            spread = scale.interval(summary.interval) if summary.interval else ""
             scores.append((model, scale.value(summary.value), spread))
     return tuple(scores)
 

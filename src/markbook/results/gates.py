@@ -188,7 +188,7 @@ def check_worse(comparison: Comparison, pairs: Sequence[tuple[str, str]]) -> lis
                     hint="compare more samples",
                 )
         elif max(sign * difference.low, sign * difference.high) < 0:
-            gap = scale.with_gap_spread(difference.value, difference.low, difference.high)
+            gap = scale.with_interval(difference.value, difference.interval, signed=True)
             failed.append(f"{pair.first} is worse than {pair.second}: {gap} over {difference.n} samples")
     if failed:
         raise GateFailed("; ".join(failed))

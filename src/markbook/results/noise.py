@@ -111,7 +111,7 @@ def tables(noises: Sequence[ModelNoise], metric: str) -> list[Table]:
         noise = model_noise.noise
         items = f"{noise.n_items} (+{model_noise.n_single} single, {model_noise.n_missing} missing)"
         shares = (_share(getattr(noise, name), noise.intervals.get(name)) for name in ("mixed", "flip"))
-        reliability = _number(noise.reliability, noise.intervals.get("reliability"))
+        reliability = _PLAIN.with_interval(noise.reliability, noise.intervals.get("reliability"))
         rows.append((model_noise.model, items, *shares, format_number(noise.difference), reliability))
     headers = ("Model", "Samples run again", "Not always equal", "Differs between two runs", "Two runs must differ by",
                "Split-half reliability")  # fmt: skip
@@ -127,7 +127,12 @@ def tables(noises: Sequence[ModelNoise], metric: str) -> list[Table]:
         hats = []
         for model_noise in noises:
             several = map(model_noise.pass_hat.get, ks)
-            hats.append((model_noise.model, *(_number(hat.value, hat.interval) if hat else NOTHING for hat in several)))
+            hats.append(
+                (
+                    model_noise.model,
+                    *(_PLAIN.with_interval(hat.value, hat.interval) if hat else NOTHING for hat in several),
+                )
+            )
         heads = ("Model", *(f"k = {k}" for k in ks))
         tables.append(Table("pass^k: all of k repeats pass", heads, tuple(hats), frozenset(range(1, len(ks) + 1))))
     if any(model_noise.repeats for model_noise in noises):
@@ -144,8 +149,3 @@ def tables(noises: Sequence[ModelNoise], metric: str) -> list[Table]:
 def _share(value: float | None, interval: Interval | None) -> str:
     """Return a share in percent, with its interval if it has one."""
     return " ".join([format_percent(value), *([_PERCENT.interval(interval)] if interval else [])])
-
-
-def _number(value: float | None, interval: Interval | None) -> str:
-    """Return a number, with its interval if it has one."""
-    return _PLAIN.with_spread(value, *((interval.low, interval.high) if interval else (None, None)))

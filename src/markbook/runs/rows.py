@@ -181,7 +181,7 @@ class RowsResults(FilesView[RowRecord, RowsSummary]):
         row = self.row_at(location)
         main, column = next(iter(self.columns.items()), ("", Column()))
         status = row_status(row, main if column.is_verdict else "")
-        scales = {name: Scale(of.range) for name, of in self.columns.items()}
+        scales = {name: Scale(metric.range) for name, metric in self.columns.items()}
         facts = tuple((name, scales[name].value(value)) for name, value in row["metrics"].items() if value is not None)
         text = cut(str(row["text"]), _TEXT_CAP)
         return Shown(str(row["model"]), str(row["id"]), status, facts, str(row["prompt"]), text, reasons_text(row))
@@ -219,15 +219,10 @@ def rows_page(results: RowsResults) -> Page:
     for metric, several in places.items():
         summaries = [standing.summary for standing in several]
         rows = [
-            (
-                summary.group,
-                Scale(summary.range).value(summary.value),
-                Scale(summary.range).interval(summary.interval),
-                f"{summary.n} of {summary.n_items}",
-                missing_text(summary.n_missing),
-            )
-            for summary in summaries
-        ]
+            (summary.group, scale.value(summary.value), scale.interval(summary.interval),
+             f"{summary.n} of {summary.n_items}", missing_text(summary.n_missing))
+            for summary, scale in ((summary, Scale(summary.range)) for summary in summaries)
+        ]  # fmt: skip
         level = format_level(summary.interval for summary in summaries)
         headers = ("Model", "Mean", f"{level} CI", "Scored", "Missing")
         note = methods_note(summary.interval.method for summary in summaries if summary.interval is not None)

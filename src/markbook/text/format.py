@@ -62,14 +62,13 @@ def format_p(p: float | None) -> str:
     return "<.0001" if p < 0.0001 else format_number(p, 4).lstrip("0") if p < 0.99995 else "1"
 
 
-def format_sum(value: float | None, share: tuple[int, int], parts: str, form: str = ",") -> str:
-    """Return a sum; one that lacks some of its parts is a least value."""
-    if value is None:
-        return "unknown"
+def format_sum(value: float | None, counts: tuple[int, int], parts: str, form: str = ",") -> str:
+    """Return a sum; a least value where some parts are unknown. `counts` is how many are known, of how many."""
+    text = "unknown" if value is None else f"{value:{form}}"
     return (
-        f"{value:{form}}"
-        if share[0] == share[1]
-        else f"at least {value:{form}} ({share[0]} of {share[1]} {parts} known)"
+        text
+        if counts[0] == counts[1] or value is None
+        else f"at least {text} ({counts[0]} of {counts[1]} {parts} known)"
     )
 
 
@@ -101,21 +100,10 @@ class Scale:
         ends = interval.to_record() if isinstance(interval, Interval) else interval
         return format_interval(self._scale(ends["low"]), self._scale(ends["high"]), self.digits, signed=signed)
 
-    def with_spread(self, number: float | None, low: float | None, high: float | None) -> str:
-        """Return a value and, if there is one, its interval in one cell."""
-        if number is None or low is None or high is None:
-            return self.value(number)
-        return f"{self.value(number)} {self.spread(low, high)}"
-
-    def gap_spread(self, low: float | None, high: float | None) -> str:
-        """Return an interval of a difference."""
-        return format_interval(self._scale(low), self._scale(high), self.digits, signed=True)
-
-    def with_gap_spread(self, number: float | None, low: float | None, high: float | None) -> str:
-        """Return a difference and, if there is one, its interval in one cell."""
-        if number is None or low is None or high is None:
-            return self.gap(number)
-        return f"{self.gap(number)} {self.gap_spread(low, high)}"
+    def with_interval(self, number: float | None, interval: Interval | None, *, signed: bool = False) -> str:
+        """Return a value and, if there is one, its interval in one cell; of a difference `signed`."""
+        value = self.gap(number) if signed else self.value(number)
+        return value if number is None or interval is None else f"{value} {self.interval(interval, signed=signed)}"
 
     def _scale(self, number: float | None) -> float | None:
         return None if number is None else self.factor * number

@@ -144,9 +144,9 @@ def test_its_pages_show_the_means(made, tmp_path):
     (html,) = report(made, "html", tmp_path / "html")
     (md,) = report(made, "md", tmp_path / "md")
 
-    assert all(word in html.read_text() for word in ("Brevity", "terse", "windy", "0.625", "well I never"))
-    assert "| windy | 0.625 |" in md.read_text()
-    assert "| terse | 1.000 |" in md.read_text()
+    assert all(word in html.read_text() for word in ("Brevity", "terse", "windy", "62.5", "well I never"))
+    assert "| windy | 62.5 |" in md.read_text()
+    assert "| terse | 100.0 |" in md.read_text()
     assert "3 of 4" in md.read_text()
 
 
@@ -185,7 +185,7 @@ def test_a_notebook_shows_its_tables(made):
     shown = made._repr_html_()
 
     assert "<caption>brevity</caption>" in shown
-    assert "0.625" in shown
+    assert "62.5" in shown
 
 
 @pytest.mark.parametrize("name", ["documented", "lm-eval"])
@@ -237,7 +237,7 @@ def test_view_lists_and_opens_its_attempts(made):
     assert count == 1
     assert found[0].score == 0.25
     shown = results.show_attempt(found[0].location)
-    assert (shown.sample, shown.facts, shown.text) == ("d", (("brevity", "0.250"),), TEXTS["windy"]["d"])
+    assert (shown.sample, shown.facts, shown.text) == ("d", (("brevity", "25.0"),), TEXTS["windy"]["d"])
 
 
 def test_it_is_listed():

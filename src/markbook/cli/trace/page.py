@@ -193,11 +193,11 @@ def view(total: TraceSum) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _format_cell(cell: Any, share: tuple[int, int] | None = None) -> str:
+def _format_cell(cell: Any, counts: tuple[int, int] | None = None) -> str:
     if cell is None:
         return NOTHING
-    if share is not None:
-        return format_sum(cell, share, "model calls")
+    if counts is not None:
+        return format_sum(cell, counts, "model calls")
     return format_number(cell, 1) if isinstance(cell, float) else terminal(str(cell), limit=80)
 
 

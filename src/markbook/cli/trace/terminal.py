@@ -141,8 +141,8 @@ class TraceSum:
 
     def say_total(self, name: str, form: str = ",") -> str:
         """Return a sum over the runs, or over a single run's model calls, with how many of them it lacks."""
-        share = (self._known[name], self.count) if self.count > 1 else self.partial[0].get(name, (1, 1))
-        return format_sum(getattr(self, name), share, "runs" if self.count > 1 else "model calls", form)
+        counts = (self._known[name], self.count) if self.count > 1 else self.partial[0].get(name, (1, 1))
+        return format_sum(getattr(self, name), counts, "runs" if self.count > 1 else "model calls", form)
 
     def as_json(self) -> dict[str, object]:
         """Return the object that `--json` prints; every value stands beside its n and n_missing."""

@@ -338,8 +338,8 @@ def strengths(tallies: Sequence[Tally]) -> dict[str, tuple[list[str], list[str]]
                     differences.append(own - math.fsum(rest) / len(rest))
             gap = summarise_values(differences, range=(-1.0, 1.0), seed=tally.seed)
             if gap.value is not None:
-                low, high = (gap.interval.low, gap.interval.high) if gap.interval else (None, None)
-                gaps.append((100 * gap.value, f"{topic} ({Scale((0.0, 1.0)).with_gap_spread(gap.value, low, high)})"))
+                words = Scale((0.0, 1.0)).with_interval(gap.value, gap.interval, signed=True)
+                gaps.append((100 * gap.value, f"{topic} ({words})"))
         above = [words for gap, words in sorted(gaps, key=lambda pair: (-pair[0], pair[1])) if gap >= 5]
         below = [words for gap, words in sorted(gaps) if gap <= -5]
         strengths_by_model[tally.model] = above[:3], below[:3]
@@ -405,7 +405,7 @@ def summary_text(tally: Tally, *, isolation: str, benchmark: str, notes: Sequenc
     for name, estimate in tally.passes():
         note = estimate.note if estimate.value is None else ""
         if estimate.value is not None and estimate.low is not None:
-            note = f"{_SCALE.spread(estimate.low, estimate.high)} ({estimate.method})"
+            note = f"{_SCALE.interval(estimate.interval)} ({estimate.method})"
         passes.append((name, _percent(estimate.value), note))
     lines += _table(("", "Share of problems", head), passes) if passes else []
     for grouping, title, name in _TITLES:

@@ -364,12 +364,14 @@ def _groups(tallies: Sequence[Tally], grouping: Grouping) -> Section | None:
         places = tallies[0].places(grouping, group)
         scores = [(tally, tally.exam_score(places, group=group)) for tally in tallies]
         intervals += [score.interval for _, score in scores]
-        rows.append((group, str(len(places)), *(_SCALE.with_spread(score.value, *_ends(score)) for _, score in scores)))
+        rows.append(
+            (group, str(len(places)), *(_SCALE.with_interval(score.value, score.interval) for _, score in scores))
+        )
         for tally, score in scores:
             cells.append(
                 {
                     "line": group, "x": group.removeprefix("level_"), "column": tally.model, "series": tally.model,
-                    **_bar(score.value, *_ends(score)), "shown": _SCALE.value(score.value),
+                    **_bar(score.value, *_ends(score)), "shown": _SCALE.value(score.value)
                 }
             )  # fmt: skip
     models, level = [tally.model for tally in tallies], format_level(intervals)
@@ -415,10 +417,8 @@ def _base_and_plus(passes: Mapping[str, Mapping[str, Estimate]]) -> Section:
         (
             model,
             *(
-                _SCALE.with_spread(estimate.value, estimate.low, estimate.high)
-                if (estimate := estimates.get(name))
-                else NOTHING
-                for name in names
+                _SCALE.with_interval(estimate.value, estimate.interval) if estimate else NOTHING
+                for estimate in map(estimates.get, names)
             ),
         )
         for model, estimates in passes.items()
@@ -439,7 +439,7 @@ def _passes(tallies: Sequence[Tally], most: int) -> Section:
         for k in steps:
             estimate = tally.pass_at(k)
             estimates.append(estimate.interval)
-            line.append(_SCALE.with_spread(estimate.value, estimate.low, estimate.high))
+            line.append(_SCALE.with_interval(estimate.value, estimate.interval))
             if estimate.value is not None:
                 bar = _bar(estimate.value, estimate.low, estimate.high)
                 cells.append({"series": tally.model, "x": str(k), **bar})

@@ -162,13 +162,10 @@ class ReviewResults(ReviewsView):
         """
         row = self.row_at(location)
         facts = tuple(
-            (
-                f"{tier} {name}",
-                metric_scale(self.summary, f"{tier}.{name}").value(value) if isinstance(value, float) else str(value),
-            )
+            (f"{tier} {name}", scale.value(value) if isinstance(value, float) else str(value))
             for tier in _TIERS
             for name, value in get_tier(row, tier).items()
-            if isinstance(value, int | float | str)
+            if isinstance(value, int | float | str) and (scale := metric_scale(self.summary, f"{tier}.{name}"))
         )
         text = self._texts.get((str(row["paper_id"]), str(row["system"]), int(row.get("index") or 0)), "")
         return Shown(

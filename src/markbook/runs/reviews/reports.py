@@ -67,10 +67,10 @@ def time_sections(view: ReviewsView, systems: Sequence[str]) -> list[Section]:
         for tier, name in _SCORES:
             slim.setdefault(tier, {})[name] = row[tier].get(name)
         rows.append((row["system"], slim))
-    scores = [(tier, name) for tier, name in _SCORES if any(row[tier].get(name) is not None for _, row in rows)]
-    if not scores or not any(row["tier1"].get("execution_time") is not None for _, row in rows):
+    fields = [(tier, name) for tier, name in _SCORES if any(row[tier].get(name) is not None for _, row in rows)]
+    if not fields or not any(row["tier1"].get("execution_time") is not None for _, row in rows):
         return []
-    tier, name = scores[0]
+    tier, name = fields[0]
     scale = metric_scale(view.summary, f"{tier}.{name}")
     lines, cells = [], []
     for system in systems:
@@ -301,13 +301,9 @@ def _papers(view: ReviewsView) -> list[Problem]:
 
 
 def _paper(
-    summary: ReviewSummary,
-    paper: str,
-    rows: Sequence[ReviewRow],
-    outcomes: Sequence[tuple[str, Status, str]],
-    total: int,
+    summary: ReviewSummary, paper: str, rows: Sequence[ReviewRow], outcomes: Sequence[tuple[str, Status, str]], total: int,
     room: Room,
-) -> Problem:
+) -> Problem:  # fmt: skip
     answers = []
     for row in rows:
         score = row["composite"].get("composite_score")
@@ -316,16 +312,13 @@ def _paper(
         reasons = "; ".join(f"{field}: {reason.kind}" for field, reason in collect_reasons(row).items())
         numbers = []
         for tier in ("tier1", "tier2", "tier3"):
-            values = [
-                f"{name} {metric_scale(summary, f'{tier}.{name}').value(value)}"
-                for name, value in row[tier].items()
-                if isinstance(value, float)
-            ]
+            named = ((name, value) for name, value in row[tier].items() if isinstance(value, float))
+            values = [f"{name} {metric_scale(summary, f'{tier}.{name}').value(value)}" for name, value in named]
             numbers += [f"{tier}: {', '.join(values)}"] if values else []
         answers.append(
             ShownAnswer(
                 row["system"], label, status, score, 0, 0, "", error=cut(reasons, 1500),
-                note=cut("; ".join(numbers), 3000), evidence=room(judges_said(row["tier2"])),
+                note=cut("; ".join(numbers), 3000), evidence=room(judges_said(row["tier2"]))
             )
         )  # fmt: skip
     more = f"The first {len(rows)} of {total} reviews; results.jsonl has all." if total > len(rows) else ""
@@ -342,7 +335,9 @@ _SHORT = {"tier1": "1", "tier2": "2", "tier3": "3", "composite": "composite"}
 
 def metric_scale(summary: ReviewSummary, name: str) -> Scale:
     """Return how the numbers of a field are written: alike for all systems, as documented formulas may leave 0..1 for some."""
-    return Scale(*(of["metrics"][name]["range"] for of in summary["systems"].values() if name in of["metrics"]))
+    return Scale(
+        *(system["metrics"][name]["range"] for system in summary["systems"].values() if name in system["metrics"])
+    )
 
 
 def tier_rows(summary: ReviewSummary, system: str) -> list[tuple[str, ...]]:

@@ -43,47 +43,37 @@ def tables(summary: TasksSummary) -> list[Table]:
         for key, metric in record["metrics"].items():
             total = Summary.from_record(metric)
             scale, method = Scale(total.range), "" if total.interval is None else f" ({total.interval.method})"
-            interval, over = (
-                f"{scale.interval(total.interval)}{method}",
-                f"{len(metric['tasks'])} of {len(record['tasks'])} tasks",
-            )
-            groups.append((record["alias"] or name, key, scale.value(total.value), interval, str(total.n), over))
+            numbers = scale.value(total.value), f"{scale.interval(total.interval)}{method}", str(total.n)
+            over = f"{len(metric['tasks'])} of {len(record['tasks'])} tasks"
+            groups.append((record["alias"] or name, key, *numbers, over))
     if groups:
         headers: tuple[str, ...] = ("group", "metric", "value", f"{format_level()} CI", "rows", "over")
         tables.append(Table("Groups", headers, tuple(groups), frozenset({2, 4})))
     if summary["comparisons"]:
         gaps = [ContextGap.from_record(record) for record in summary["comparisons"]]
         rows = tuple(
-            (
-                f"{gap.first} - {gap.second}",
-                gap.metric,
-                scale.gap(gap.difference),
-                scale.interval(gap.interval, signed=True),
-                format_p(gap.p_adjusted),
-                str(gap.n),
-                gap.verdict,
-            )
+            (f"{gap.first} - {gap.second}", gap.metric, scale.gap(gap.difference), scale.interval(gap.interval, signed=True),
+             format_p(gap.p_adjusted), str(gap.n), gap.verdict)
             for gap, scale in zip(gaps, _gap_scales(gaps, summary["tasks"]), strict=True)
-        )
+        )  # fmt: skip
         level = format_level(gap.interval for gap in gaps)
         headers = ("difference", "metric", "paired mean", f"{level} CI", "p (Holm)", "rows", "verdict")
         note = f"p is adjusted over all {len(gaps)} comparisons of this table."
         tables.append(Table("Context modes compared, row by row", headers, rows, frozenset({2, 4, 5}), note))
-    panels = panel_rows(summary["tasks"])
-    if panels:
-        headers = ("task", "metric", "Krippendorff's alpha", f"{format_level()} CI", "rated", "judges")
-        tables.append(Table("Agreement between judges", headers, tuple(panels), frozenset({2, 4})))
-    return tables
+    return [*tables, *_panel_tables(summary["tasks"])]
 
 
-def panel_rows(tasks: Mapping[str, TaskRecord]) -> list[tuple[str, ...]]:
-    """Return how far the judges of each panel agree: task, metric, alpha, interval, ratings, who."""
+def _panel_tables(tasks: Mapping[str, TaskRecord]) -> list[Table]:
+    """Return a table of how far the judges of each panel agree; none without panels."""
     rows: list[tuple[str, ...]] = []
+    intervals = []
     for task, record in tasks.items():
         for metric, panel in (record.get("panels") or {}).items():
             numbers = Scale().value(panel["value"]), Scale().interval(panel["interval"])
             rows.append((task, metric, *numbers, str(panel["n"]), ", ".join(panel["judges"])))
-    return rows
+            intervals.append(panel["interval"])
+    headers = ("Task", "Metric", "Krippendorff's alpha", f"{format_level(intervals)} CI", "Rated", "Judges")
+    return [Table("Agreement between judges", headers, tuple(rows), frozenset({2, 4}))] if rows else []
 
 
 def _gap_scales(gaps: Iterable[ContextGap], tasks: Mapping[str, TaskRecord]) -> list[Scale]:
@@ -112,13 +102,9 @@ def _task(name: str, record: TaskRecord) -> Table:
     rows = []
     for key, summary in metrics.items():
         interval, bounds, scale = summary.interval, summary.bounds, Scale(summary.range)
-        cells: tuple[str, ...] = (
-            key if summary.direction == "higher" else f"{key} (lower is better)",
-            scale.value(summary.value),
-            scale.interval(interval),
-            NOTHING if interval is None else interval.method,
-            f"{summary.n} of {record['rows']}",
-        )
+        name_shown = key if summary.direction == "higher" else f"{key} (lower is better)"
+        numbers = scale.value(summary.value), scale.interval(interval), NOTHING if interval is None else interval.method
+        cells: tuple[str, ...] = (name_shown, *numbers, f"{summary.n} of {record['rows']}")
         if not is_whole:
             missing = ", ".join(f"{count} {kind}" for kind, count in summary.n_missing.items())
             cells += (missing or NOTHING, scale.spread(*bounds) if missing and bounds else NOTHING)
@@ -253,17 +239,11 @@ def _sections(summary: TasksSummary) -> list[Section]:
     if summary["groups"]:
         lead = "Groups of tasks, by the rule that the group states."
         sections.append(_metrics("groups", "Groups", summary["groups"], lead))
-    if panels := panel_rows(summary["tasks"]):
-        tasks = summary["tasks"].values()
-        level = format_level(panel["interval"] for task in tasks for panel in (task.get("panels") or {}).values())
-        headers = ("Task", "Metric", "Krippendorff's alpha", f"{level} CI", "Rated", "Judges")
+    if panels := _panel_tables(summary["tasks"]):
         lead = "How far the judges of each panel say the same, criterion by criterion."
-        table = Table("Agreement between judges", headers, tuple(panels), frozenset({2, 4}))
-        sections.append(Section("panels", "Agreement between judges", lead, (table,)))
+        sections.append(Section("panels", "Agreement between judges", lead, panels))
     if summary["comparisons"]:
-        sections.append(
-            _contexts([ContextGap.from_record(record) for record in summary["comparisons"]], summary["tasks"])
-        )
+        sections.append(_contexts(list(map(ContextGap.from_record, summary["comparisons"])), summary["tasks"]))
     return sections
 
 
