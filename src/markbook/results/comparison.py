@@ -196,7 +196,7 @@ def headline(comparison: Comparison, samples: str = "samples") -> Headline:
     if turned is not None:
         better = "lower" if comparison.direction == "lower" else "higher"
         return Headline(
-            f"On the {turned.n:,} {samples} that both have {_join_names([turned.second])} is better than {_join_names([turned.first])} by "
+            f"On {_say_count(turned.n, samples, 'the')} that both have {_join_names([turned.second])} is better than {_join_names([turned.first])} by "
             f"{_span([turned], scale)}, though {_join_names([turned.first])} has the {better} mean over its own."
         )
     tied = [best, *(name for name in names[1:] if not apart(best, name))]
@@ -205,7 +205,7 @@ def headline(comparison: Comparison, samples: str = "samples") -> Headline:
     # Samples that all models share may be none, though the two that the sentence is about have some.
     if not n and len(names) == 2:
         n = comparison.pair(*names).n
-    on = f"these {n:,} {samples}" if n else f"the {samples} that they share"
+    on = _say_count(n, samples, "this" if n == 1 else "these") if n else f"the {samples} that they share"
     value = next(standing.summary.value for standing in comparison.standings if standing.model == best)
     score = f" ({scale.value(value)})" if value is not None else ""
     if len(tied) == 1:
@@ -278,13 +278,18 @@ def headline_of_one(model: str, summary: Summary, limits: tuple[float, float], s
     scale, interval = Scale(limits), summary.interval
     if summary.value is None:
         return Headline(f"{_join_names([model])} has no score: none of {summary.n_items:,} {samples} could be scored.")
-    score = f"{_join_names([model])} scores {scale.value(summary.value)} on {summary.n:,} {samples}"
+    score = f"{_join_names([model])} scores {scale.value(summary.value)} on {_say_count(summary.n, samples)}"
     if interval is None:
         return Headline(f"{score}.")
     width = scale.value(interval.high - interval.low)
     step = f"Four times as many {samples}, {_about(4 * summary.n)}, would halve the width of that interval ({width})."
     text = f"{score} ({format_level([interval])} CI {scale.value(interval.low)} to {scale.value(interval.high)})."
     return Headline(text, step if interval.high > interval.low else "")
+
+
+def _say_count(n: int, samples: str, pointer: str = "") -> str:
+    """Return how many samples, problems, rows or papers there are, in words for a sentence."""
+    return f"{pointer} {f'one {samples[:-1]}' if n == 1 else f'{n:,} {samples}'}".lstrip()
 
 
 def _join_names(names: Sequence[str], word: str = "and") -> str:

@@ -186,7 +186,7 @@ def extract_answer(
     An answer that repeats the last line of the prompt is whole, also with other names of parameters: what stands before
     that line is kept in the place of the prompt, with those of its imports that it lacks, or behind the prompt if it has
     no line of what the prompt defines before; what stands behind the end of that definition is left out, for tests of its own and a `main` would stand in the way of the benchmark's. Where the tests begin with
-    the brace that ends the definition, it is left to them.
+    the brace that ends the definition, it is left to them, with what a completion says behind it.
 
     Args:
         reply: what a model wrote.
@@ -210,6 +210,8 @@ def extract_answer(
                 first_line = number
                 break
     if not begun or first_line is None:
+        if raw and tests.lstrip().startswith("}"):
+            code = _until_the_tests_brace(code, begun)
         is_complete = bool(begun) and bool(re.search(rf"\b{re.escape(_name(begun))}\s*[(<=]", code)) and step == "fence"
         return (code, step, "whole") if is_complete or not prompt else (prompt + code, step, "completion")  # type: ignore[return-value]
     head = lines[:first_line]
@@ -253,6 +255,17 @@ def _extract_fenced(reply: str, begun: str) -> tuple[str, str]:
     with_it = [block for block in blocks if begun and any(_same(line, begun) for line in block.split("\n"))]
     named = [block for block in blocks if begun and _name(begun) in block]
     return (with_it or named or blocks)[0], "fence"
+
+
+def _until_the_tests_brace(code: str, begun: str) -> str:
+    """Return a completion up to the brace that ends the definition begun, whose tests bring it; all, if none does."""
+    brace = f"{begun[: len(begun) - len(begun.lstrip())]}}}"
+    depth, lines = 0, code.splitlines(keepends=True)
+    for number, line in enumerate(lines):
+        depth += line.count("{") - line.count("}")
+        if depth < 0 and line.rstrip() == brace:
+            return "".join(lines[:number])
+    return code
 
 
 def _until_its_end(lines: list[str], *, closed_by_tests: bool) -> list[str]:

@@ -1,5 +1,7 @@
 """Answers in replies that are written in languages without a parser of ours."""
 
+import pytest
+
 from markbook.testcode.extraction import extract_answer
 
 
@@ -79,3 +81,25 @@ def test_the_end_mark_of_php_does_not_hide_the_tests():
     )
 
     assert text == "<?php\nfunction twice($n) {\n    return 2 * $n;\n}\n"
+
+
+@pytest.mark.parametrize(
+    "more", ["}\n", "}\n\nint other(int x) {\n    return 3;\n}\n", "}\nint main() {\n    return 0;\n}\n"]
+)
+def test_a_completion_ends_at_the_brace_that_the_tests_begin_with(more):
+    prompt, tests = "// twice\nint twice(int x) {\n", "}\nint main() { }\n"
+    body = "    if (x) {\n        x *= 2;\n    }\n    return x;\n"
+
+    found = [extract_answer(reply, prompt, tests) for reply in (body + more, f"```cpp\n{body}{more}```\n")]
+
+    assert [text for text, _, _ in found] == [prompt + body] * 2
+    assert [form for _, _, form in found] == ["completion"] * 2
+
+
+@pytest.mark.parametrize("more", ["}\nreturn x;\n", "} else {\n    return 3;\n}\nreturn x;\n"])
+def test_a_brace_that_the_completion_itself_opens_does_not_end_it(more):
+    body = f"if (x) {{\n    x *= 2;\n{more}"  # not indented, so its braces stand where that of the definition does
+
+    text, _, _ = extract_answer(body, "int twice(int x) {\n", "}\nint main() { }\n")
+
+    assert text == "int twice(int x) {\n" + body

@@ -150,3 +150,22 @@ def test_a_name_with_the_word_and_in_it_stays_as_it_is():
     assert said.text.startswith(
         "oil does not differ significantly from salt and pepper or vinegar on these 14 problems"
     )
+
+
+@pytest.mark.parametrize(
+    ("samples", "words"),
+    [
+        ("samples", "a and b do not differ significantly on this one sample."),
+        ("papers", "a and b do not differ significantly on this one paper."),
+    ],
+)
+def test_one_sample_is_not_called_these_samples(samples, words):
+    found = compared(n=1, a=1.0, b=0.0)
+
+    assert headline(found, samples).text == words
+
+
+def test_the_score_of_one_model_on_one_sample_says_so():
+    said = headline_of_one("a", summarise_values([1.0], metric="score"), (0.0, 1.0), "problems")
+
+    assert said.text.startswith("a scores 100.0 on one problem")
