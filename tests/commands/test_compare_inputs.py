@@ -72,7 +72,7 @@ def test_rows_are_right_or_wrong_by_a_metric_that_says_so(folder):
     page = (folders["exact_match"] / "report.html").read_text(encoding="utf-8")
     assert '<option value="failed">failed</option>' in page
     assert re.findall(r'class="who">exact_match</span> (.*?)</span>', page) == [
-        "failed exact_match 0.000", *["passed exact_match 1.000"] * 3
+        "failed exact_match 0.0", *["passed exact_match 100.0"] * 3
     ]  # fmt: skip
     (table,) = (table for table in comparison.tables(markbook.compare([folders["exact_match"], run(folder, "later", WORDS[:4], [])]))
                 if table.title.startswith("Solved"))  # fmt: skip

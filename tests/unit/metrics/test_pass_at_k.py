@@ -226,7 +226,7 @@ BROKEN = ["assert (", "return 1", "await f(1)", "    assert f(1) == 1"]
     ],
 )
 def test_tests_that_say_nothing_or_are_no_program_are_undefined_and_nothing_runs(monkeypatch, tests, words):
-    monkeypatch.setattr("markbook.runs.pass_at_k._in_sandbox", None)
+    monkeypatch.setattr("markbook.runs.pass_at_k.PassAtK._run_in_sandbox", None)
 
     (found,) = markbook.measure("pass_at_k", [["def f(x):\n    return x"]], [tests])
 

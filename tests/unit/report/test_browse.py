@@ -846,7 +846,7 @@ def test_a_run_whose_scores_are_no_list_has_its_pages(tmp_path):
     site = RunSite(tmp_path)
 
     assert "markbook" in site.page(f"/run/{number_in(site)}", {}).lower()
-    assert "1 items" in site.page(f"/matrix/{number_in(site)}", {"order": "item"})
+    assert "1 samples" in site.page(f"/matrix/{number_in(site)}", {"order": "item"})
 
 
 def test_the_change_of_a_small_score_is_not_rounded_first(tmp_path):
