@@ -211,7 +211,13 @@ def extract_answer(
                 break
     if not begun or first_line is None:
         if raw and tests.lstrip().startswith("}"):
-            code = _until_the_tests_brace(code, begun)
+            # The brace of the tests ends what the prompt began; a completion that has it too ends before its own.
+            brace, depth = f"{begun[: len(begun) - len(begun.lstrip())]}}}", 0
+            for number, line in enumerate(lines):
+                depth += line.count("{") - line.count("}")
+                if depth < 0 and line.rstrip() == brace:
+                    code = "\n".join([*lines[:number], ""])
+                    break
         is_complete = bool(begun) and bool(re.search(rf"\b{re.escape(_name(begun))}\s*[(<=]", code)) and step == "fence"
         return (code, step, "whole") if is_complete or not prompt else (prompt + code, step, "completion")  # type: ignore[return-value]
     head = lines[:first_line]
@@ -255,17 +261,6 @@ def _extract_fenced(reply: str, begun: str) -> tuple[str, str]:
     with_it = [block for block in blocks if begun and any(_same(line, begun) for line in block.split("\n"))]
     named = [block for block in blocks if begun and _name(begun) in block]
     return (with_it or named or blocks)[0], "fence"
-
-
-def _until_the_tests_brace(code: str, begun: str) -> str:
-    """Return a completion up to the brace that ends the definition begun, whose tests bring it; all, if none does."""
-    brace = f"{begun[: len(begun) - len(begun.lstrip())]}}}"
-    depth, lines = 0, code.splitlines(keepends=True)
-    for number, line in enumerate(lines):
-        depth += line.count("{") - line.count("}")
-        if depth < 0 and line.rstrip() == brace:
-            return "".join(lines[:number])
-    return code
 
 
 def _until_its_end(lines: list[str], *, closed_by_tests: bool) -> list[str]:
