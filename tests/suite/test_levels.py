@@ -59,7 +59,7 @@ def test_what_the_levels_name_is_there():
 
     assert levels.QUICK - texts.keys() == set()
     assert levels.LAWS.keys() - texts.keys() == set()
-    named = levels.PARTS.keys() | {name.partition("[")[0] for name in levels.RARE}
+    named = levels.PARTS.keys() | levels.EXPENSIVE | {name.partition("[")[0] for name in levels.RARE}
     assert [name for name in named if sum(f"def {name}(" in text for text in texts.values()) != 1] == []
 
 
