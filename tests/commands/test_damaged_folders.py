@@ -313,6 +313,32 @@ def test_a_done_run_whose_run_json_is_damaged_is_resumed_in_words(runs, tmp_path
         assert is_said, (place, WRONG[number % len(WRONG)], repr(result.exception))
 
 
+@pytest.mark.parametrize("place", [("started",), ("config", "benchmark_name"), ("sources", "solutions"), ("finished",)])
+def test_half_a_character_in_run_json_stops_no_report(runs, tmp_path, place):
+    for kind, original in runs.items():
+        run = tmp_path / kind
+        shutil.copytree(original, run)
+        record = json.loads((run / "run.json").read_text())
+        inner = record if len(place) == 1 else record.setdefault(place[0], {})
+        inner[place[-1]] = "\ud800"
+        (run / "run.json").write_text(json.dumps(record))
+
+        assert read_by_all(run, tmp_path / "out") == [], kind
+
+
+@pytest.mark.parametrize("number", [True, 1])
+def test_a_number_in_place_of_a_path_is_no_open_file(runs, tmp_path, number):
+    run = tmp_path / "copy"
+    shutil.copytree(runs["exam"], run)
+    record = json.loads((run / "run.json").read_text())
+    record["config"]["python"] = number
+    (run / "run.json").write_text(json.dumps(record))
+
+    result = invoke("exam", "--resume", run)
+
+    assert str(result.exception) == f"{run / 'run.json'}: run.json is damaged: 'config.python' is not what stands there"
+
+
 @pytest.mark.parametrize("place", [("scores",), ("sources", "solutions")])
 @pytest.mark.parametrize("wrong", [5, "x", [None], {"x": None}, True])
 def test_what_a_done_exam_is_shown_or_resumed_from_is_held_to_its_type(runs, tmp_path, place, wrong):

@@ -497,6 +497,9 @@ def fill_from_run(options: dict[str, object], command: str) -> None:
             # null is valid JSON, and stands here in a list where no command line could put it.
             if isinstance(decoded, list | tuple) and None in decoded:
                 raise TypeError("a value that nobody can give")
+            # A path that is a number would be an open file of this process.
+            if isinstance(parameter.type, click.Path) and isinstance(decoded, int):
+                raise TypeError("a path that is a number")
             # As if it had been typed: type, range and callbacks of the option refuse what no command line could give.
             checked = parameter.process_value(context, decoded)
         except (TypeError, ValueError, AttributeError, LookupError, OverflowError) as error:  # no command line gives it

@@ -217,7 +217,8 @@ def _write(path: Path, content: Content) -> None:
     pieces = [content] if isinstance(content, str | bytes) else content
     with temporary.open("wb") as file:
         for piece in pieces:
-            file.write(piece.encode() if isinstance(piece, str) else piece)
+            # A damaged run.json may hold half of a surrogate pair, which no file can.
+            file.write(piece.encode("utf-8", "replace") if isinstance(piece, str) else piece)
     temporary.replace(path)
 
 

@@ -138,7 +138,9 @@ def leaves_traces(nodes: list[ast.AST]) -> bool:
 
 def _is_unchanging(module: str, name: str) -> bool:
     names_listed = _UNCHANGING.get(module)
-    return names_listed is not None and name[0] not in "_*" and (not names_listed or name in names_listed)
+    # What a module imports for itself may be changed: `collections.abc.sys` is there from Python 3.14 on.
+    is_listed = names_listed is not None and (name in names_listed if names_listed else name not in _BESIDE_MODULES)
+    return is_listed and name[0] not in "_*"
 
 
 class Sink:
