@@ -10,12 +10,13 @@ from collections import Counter
 import pytest
 from hypothesis import given, settings, strategies as st
 from support.load import PATIENCE
-from support.metric_kit import REGISTERED, TEXT, items, made
+from support.metric_kit import REGISTERED, TEXT, item, items, made
 from support.paths import ROOT, TESTS
 
 from markbook.metrics import overlaps
 from markbook.metrics.text.edit_distance import positions
 from markbook.metrics.tokens import Vocabulary
+from markbook.types import Measurement, Missing, MissingKind
 
 SYMMETRIC = ("rouge1", "rouge2", "rougeL", "edit_distance", "edit_similarity", "exact_match", "jaccard", "tfidf_cosine")
 WORDS = st.lists(st.sampled_from(["cat", "cats", "the", "ran", "running", "dog", "hound", "a,", "b.", "don't", "\n"]))
@@ -152,6 +153,31 @@ def test_a_summary_lies_between_its_values_and_is_their_mean_where_it_says_so(na
         assert metric.range[0] <= summary <= metric.range[1]
     draws = [list(range(len(measured)))] * 2
     assert metric.resample(measured, draws) == [summary] * 2 if found else metric.resample(measured, draws) == []
+
+
+@pytest.mark.parametrize("name", REGISTERED)
+@given(ROWS)
+@settings(max_examples=8, deadline=None)
+def test_other_ids_change_no_value_and_no_summary(name, rows):
+    metric = made(name)
+    renamed = [item(*row, name=f"{len(rows) - place} é") for place, row in enumerate(rows)]
+
+    measured, others = metric.measure(items(rows)), metric.measure(renamed)
+
+    assert alike([one.value for one in others], [one.value for one in measured])
+    assert metric.summarise(others) == metric.summarise(measured)
+
+
+@pytest.mark.parametrize("name", REGISTERED)
+@given(ROWS, st.integers(0, 2))
+@settings(max_examples=8, deadline=None)
+def test_rows_without_a_value_move_no_summary(name, rows, place):
+    metric = made(name)
+    measured = metric.measure(items(rows))
+    gap = Measurement(name, missing=Missing(MissingKind.FAILED, "no answer"))
+
+    assert metric.summarise([*measured[:place], gap, *measured[place:], gap]) == metric.summarise(measured)
+    assert metric.summarise([gap]) is None
 
 
 @pytest.mark.parametrize("name", REGISTERED)
