@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import itertools
 import json
 import os
 import random
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -297,6 +298,19 @@ def _is_json(value: object) -> bool:
 
 
 _NONE = object()
+_MOST_TEXTS = 100_000
+"""So many texts may a filter give for one row: what yields without an end is an error."""
+
+
+def _list_values(values: object, most: int) -> list[Any] | None:
+    """Return what a filter gave in order; None where it has no order, is too long, or holds null.
+
+    The letters of a text and the names of a mapping are not answers, and a set has another order in every run.
+    """
+    if not isinstance(values, Iterable) or isinstance(values, str | bytes | Mapping | AbstractSet):
+        return None
+    listed = list(itertools.islice(values, most + 1))
+    return None if len(listed) > most or any(value is None for value in listed) else listed
 
 
 def filter_replies(
@@ -310,17 +324,20 @@ def filter_replies(
     texts_given = texts if isinstance(texts, str) else list(texts)
 
     def filter_row() -> object:
-        rows = user_function([texts_given], [dict(row)])
-        filtered_text: Any = next(iter(rows), _NONE) if isinstance(rows, Iterable) else _NONE
-        if filtered_text is _NONE or isinstance(filtered_text, str):
+        rows = _list_values(user_function([texts_given], [dict(row)]), 1)
+        if not rows:
+            return _NONE
+        (filtered_text,) = rows
+        if isinstance(filtered_text, str):
             return filtered_text
         if isinstance(filtered_text, Iterable):
-            return [str(text) for text in filtered_text]
+            texts_left = _list_values(filtered_text, _MOST_TEXTS)
+            return _NONE if texts_left is None else [str(text) for text in texts_left]
         return str(filtered_text)  # a number, say, which stands for itself
 
     filtered: Any = call_user_function(function, filter_row)
     if filtered is _NONE:
-        raise ForeignError(f"{function.name} gives nothing for a row")
+        raise ForeignError(f"{function.name} does not give one list of texts for a row")
     if not _is_json(filtered):
         raise ForeignError(f"{function.name} gives a text that holds half a character")
     return filtered  # type: ignore[no-any-return]  # a text or texts, as made above

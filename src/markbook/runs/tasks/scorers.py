@@ -90,10 +90,10 @@ def make_aggregation(use: Use, find: Find) -> Aggregation | None:
 
 def _foreign(function: Function, own: Callable[..., Any], raws: Sequence[Any]) -> float:
     value = call_user_function(function, own, list(raws))
-    try:
-        return float(value)
-    except (TypeError, ValueError) as error:
-        raise ForeignError(f"{function.name} gives {value!r:.100}, which is not a number") from error
+    number = _number(value)
+    if number is None:
+        raise ForeignError(f"{function.name} gives what is not a number ({type(value).__name__})")
+    return number
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -383,8 +383,13 @@ def _of_function(name: Function, use: Use, function: Callable[..., Any], find: F
             value = call_user_function(name, once, references[0], row.result)
             return value if isinstance(value, Mapping) else {key: value}
         values = [call_user_function(name, once, reference, row.result) for reference in references]
-        values = [value.get(key) if isinstance(value, Mapping) else value for value in values]
-        return {key: float(any(values))}  # one right answer of several is enough, as in the harness
+        if any(isinstance(value, Mapping) and key not in value for value in values):
+            return {}
+        values = [value[key] if isinstance(value, Mapping) else value for value in values]
+        numbers = [_number(value) for value in values]
+        if None in numbers:
+            return {key: values[numbers.index(None)]}  # what is not a number makes the row neither right nor wrong
+        return {key: float(any(numbers))}  # one right answer of several is enough, as in the harness
 
     return Scorer({key: make_scorer(key, use, find, signature)}, give, signature, renames=True, name=name.name)
 

@@ -263,11 +263,12 @@ def _over(aggregation: Aggregation, raws: Sequence[object]) -> tuple[float | Non
         return None, "no row was scored"
     try:
         value = aggregation.over(raws)
+        is_number = math.isfinite(value)
     except ForeignError as error:
         return None, f"the function {error}"
     except (TypeError, ValueError, ArithmeticError, LookupError) as error:
         return None, f"{aggregation.name} cannot be computed of these rows: {error}"
-    return (value, "") if math.isfinite(value) else (None, f"{aggregation.name} gives {value!r}")
+    return (value, "") if is_number else (None, f"{aggregation.name} gives {value!r}")
 
 
 def _mean(columns: Sequence[TaskColumn], group: str, *, policy: Policy, seed: int) -> Summary:
