@@ -60,7 +60,7 @@ class SharedWork:
 
 
 class _Client:
-    """What one client has waiting: by task, in the order in which the tasks came."""
+    """What one client has waiting: by task; the task whose turn it is comes first."""
 
     def __init__(self) -> None:
         self.tasks: OrderedDict[str, deque[SharedWork]] = OrderedDict()
@@ -71,8 +71,11 @@ class _Client:
         self.count += 1
 
     def take(self, task: str) -> SharedWork:
-        """Return the oldest of a task, or of the oldest task where that has none."""
-        name = task if task in self.tasks else next(iter(self.tasks))
+        """Return the oldest of a task, or where that has none, of the task whose turn it is, which becomes the last one."""
+        name = task
+        if name not in self.tasks:
+            name = next(iter(self.tasks))
+            self.tasks.move_to_end(name)
         waiting = self.tasks[name]
         work = waiting.popleft()
         if not waiting:

@@ -243,6 +243,27 @@ def test_a_full_pool_takes_all_or_nothing_and_says_when():
     assert with_pool(body, queue=4) == (1, [2, 2, 2, 2], 5)
 
 
+@pytest.mark.parametrize("with_others", [False, True], ids=["alone", "beside another client"])
+def test_the_tasks_of_a_client_have_their_turns(with_others):
+    async def body(pool):
+        (running,) = pool.offer("a", [order(SLEEP, timeout=50)], 60)
+        await until(lambda: pool.running == 1)
+        ended = []
+        orders = [order(f"{RIGHT}# {number}\n") for number in range(60)]
+        tickets = pool.offer("a", [*orders, order(RIGHT, tests=["assert f(2) == 2"])], 60)
+        if with_others:
+            orders = [order(f"{RIGHT}# {number}\n", tests=["assert f(3) == 3"]) for number in range(60)]
+            tickets += pool.offer("b", orders, 60)
+        for number, ticket in enumerate(tickets):
+            ticket.future.add_done_callback(lambda _, number=number: ended.append(number))
+        pool.cancel([running])
+        await asyncio.gather(*(ticket.future for ticket in tickets))
+        return ended
+
+    # a worker keeps to a task for 16 attempts while others of the same client wait
+    assert with_pool(body).index(60) <= 16
+
+
 def test_clients_have_their_turns():
     async def body(pool):
         (running,) = pool.offer("greedy", [order(SLEEP, timeout=50)], 60)
