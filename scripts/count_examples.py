@@ -33,9 +33,11 @@ def count(output: str) -> dict[str, Counter[str]]:
 
 def main() -> int:
     arguments = sys.argv[1:] or ["tests"]
-    command = [sys.executable, "-m", "pytest", "-m", "hypothesis", "-rs", "--hypothesis-show-statistics", *arguments]
+    command = [sys.executable, "-m", "pytest", "-m", "hypothesis", "-rsfE", "--hypothesis-show-statistics", *arguments]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     laws = count(ended.stdout)
+    if not laws:
+        sys.exit(f"no law was run:\n{ended.stdout[-2000:]}{ended.stderr[-2000:]}")
     print(f"{'cases':>6} {'examples':>9} {'failures':>9}  law")
     for name, law in sorted(laws.items()):
         print(f"{law['cases']:6} {law['examples']:9,} {law['failures']:9}  {name}")

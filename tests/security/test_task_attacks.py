@@ -26,6 +26,8 @@ ROWS = GENERATED + "process_docs: !function utils.f\n" + MATCH
 FILTER = GENERATED + "filter_list: [{name: f, filter: [{function: !function utils.f}]}]\n" + MATCH
 ASKED = GENERATED.replace("'{{q}}'", "!function utils.f") + MATCH
 TARGET = GENERATED.replace("'{{a}}'", "!function utils.f") + MATCH
+SEVERAL = BY_FUNCTION.replace("'{{a}}'", "!function utils.targets")
+TARGETS = "def targets(doc):\n    return ['x', 'y']\n"
 A_ROWS = [{"q": "q0", "a": "a0"}, {"q": "q1", "a": "a1"}]
 
 
@@ -106,6 +108,161 @@ def test_what_is_no_number_is_none_of_a_functions_numbers(folder, given):
     code, metrics, _ = run_code(folder, BY_FUNCTION, f"{odd}def f(references, predictions):\n    return {given}\n")
 
     assert (code, metrics["f"]["value"], metrics["f"]["n_missing"]) == (0, None, {"undefined": 2})
+
+
+@pytest.mark.parametrize(
+    "given", ["'a0'", "{'a0': 1}", "[['a0'], ['a0']]", "[[None]]", "[None]", "[{'a0'}]", "[{'a0': 1}]"]
+)
+def test_what_is_not_one_list_of_texts_leaves_a_row_without_a_number(folder, given):
+    code, metrics, _ = run_code(folder, FILTER, f"def f(resps, docs):\n    return {given}\n")
+
+    assert (code, metrics["exact_match"]["n_missing"]) == (3, {"failed": 2})
+
+
+def test_a_filter_that_yields_without_an_end_is_given_up(folder):
+    code, metrics, _ = run_code(folder, FILTER, "import itertools\ndef f(resps, docs):\n    return [itertools.repeat('a0')]\n")  # fmt: skip
+
+    assert (code, metrics["exact_match"]["n_missing"]) == (3, {"failed": 2})
+
+
+@pytest.mark.parametrize("given", ["float('nan')", "None", "'no'", "np.array([0.0, 0.0])", "Odd()", "{'g': 1.0}"])
+def test_a_metric_without_a_number_for_one_of_several_right_answers_gives_the_row_no_value(folder, given):
+    odd = "import numpy as np\nclass Odd:\n    def __bool__(self): raise RuntimeError('odd')\n"
+
+    _, metrics, _ = run_code(folder, SEVERAL, f"{odd}{TARGETS}def f(references, predictions):\n    return {given}\n")
+
+    assert [number["value"] for number in metrics.values()] == [None]
+
+
+@pytest.mark.parametrize("given", ["'0.5'", "Odd()"])
+def test_an_aggregation_that_gives_something_else_than_a_number_has_no_value(folder, given):
+    lines = GENERATED + "metric_list: [{metric: !function utils.f, aggregation: !function utils.g}]\n"
+    odd = "class Odd:\n    def __float__(self): raise RuntimeError('odd')\n"
+
+    _, metrics, _ = run_code(
+        folder, lines, f"{odd}def f(references, predictions):\n    return 1.0\ndef g(items):\n    return {given}\n"
+    )
+
+    assert metrics["f"]["value"] is None
+
+
+def test_a_median_of_texts_has_no_value(folder):
+    lines = GENERATED + "process_results: !function utils.f\nmetric_list: [{metric: m, aggregation: median}]\n"
+
+    _, metrics, _ = run_code(folder, lines, "def f(doc, results):\n    return {'m': 'a'}\n")
+
+    assert metrics["m"]["value"] is None
+
+
+@pytest.mark.parametrize(
+    "given", ["(value for value in ['a0'])", "dict.fromkeys(['a0']).keys()", "('a0',)", "np.array(['a0'])"]
+)
+def test_a_filter_may_give_its_texts_in_any_ordered_form(folder, given):
+    code, metrics, messages = run_code(
+        folder, FILTER, f"import numpy as np\ndef f(resps, docs):\n    return [{given}]\n"
+    )
+
+    assert (code, metrics["exact_match"]["value"]) == (0, 0.5), messages
+
+
+CHOICES = GENERATED.replace("generate_until", "multiple_choice").replace("'{{a}}'", "a") + "doc_to_choice: c\n"
+A_CHOICE = [{"q": "q0", "c": ["yes", "no"], "a": 0}]
+
+
+@pytest.mark.parametrize("flag", [None, "yes", 2, "", [True]], ids=repr)
+@pytest.mark.parametrize("kind", ["multiple_choice", "loglikelihood"])
+def test_a_weighed_text_that_does_not_say_whether_it_is_likeliest_is_neither_right_nor_wrong(folder, kind, flag):
+    is_choice = kind == "multiple_choice"
+    lines = (CHOICES if is_choice else GENERATED.replace("generate_until", kind)) + (
+        MATCH if is_choice else "metric_list: [{metric: acc}]\n"
+    )
+    task(folder, lines, A_CHOICE)
+    write(folder / "said.jsonl", [{"doc_id": 0, "likelihoods": [[-1.0, flag], [-2.0, flag]][: 1 + is_choice]}])
+
+    code, metrics, messages = run_task()
+
+    if flag is None:
+        (number,) = metrics.values()
+        assert (number["value"], number["n_missing"]) == (None, {"undefined": 1})
+    else:
+        assert (code, metrics) == (2, {})
+        assert "said.jsonl:1" in messages
+        assert "neither true nor false" in messages
+
+
+@pytest.mark.parametrize(
+    ("flag", "value"), [(True, 1.0), ("True", 1.0), (1, 1.0), (False, 0.0), ("false", 0.0), (0, 0.0)]
+)
+def test_whether_a_text_is_the_likeliest_is_read_in_the_forms_that_files_have(folder, flag, value):
+    task(folder, CHOICES + MATCH, A_CHOICE)
+    write(folder / "said.jsonl", [{"doc_id": 0, "likelihoods": [[-1.0, flag], [-2.0, False]]}])
+
+    assert run_task()[1]["exact_match"]["value"] == value
+
+
+@pytest.mark.parametrize(("target", "is_own"), [("0", True), ("yes", True), ("1", False), ("no", False)])
+def test_weighed_answers_are_held_to_the_digest_of_their_right_answer(folder, target, is_own):
+    task(folder, CHOICES + "metric_list: [{metric: acc}]\n", A_CHOICE)
+    row = {
+        "doc_id": 0,
+        "likelihoods": [[-1.0, True], [-2.0, False]],
+        "target_hash": sha256(target.encode()).hexdigest(),
+    }
+    write(folder / "said.jsonl", [row])
+
+    code, _, messages = run_task()
+
+    assert (code, "another right answer" in messages) == ((0, False) if is_own else (2, True)), messages
+
+
+def test_a_question_recorded_as_a_list_of_turns_is_compared(folder):
+    task(folder, GENERATED + MATCH, SUMS)
+    write(
+        folder / "said.jsonl",
+        [recorded(n, [{"role": "user", "content": "Add 9+9"}], row["a"], row["a"]) for n, row in enumerate(SUMS)],
+    )
+
+    code, metrics, messages = run_task()
+
+    assert (code, metrics, "another prompt" in messages) == (2, {}, True), messages
+
+
+@pytest.mark.parametrize("place", ["a function", "an import"])
+@pytest.mark.parametrize("error", ["asyncio.CancelledError()", "GeneratorExit()", "Own()"])
+def test_whatever_a_tasks_code_raises_is_reported_as_its_own(folder, error, place):
+    raising = f"raise {error}\n"
+    body = raising if place == "an import" else f"def f(docs):\n    {raising}"
+
+    code, metrics, messages = run_code(folder, ROWS, f"import asyncio\nclass Own(BaseException): pass\n{body}")
+
+    assert (code, metrics) == (2, {})
+    assert error.split(".")[-1][:-2] in messages
+    assert messages.startswith("markbook: ")
+
+
+@pytest.mark.parametrize("gold", [-1, 7, None])
+def test_a_generated_answer_is_not_right_by_the_text_of_a_place_that_is_not_there(folder, gold):
+    task(folder, GENERATED.replace("'{{a}}'", "a") + "doc_to_choice: c\n" + MATCH, [A_CHOICE[0] | {"a": gold}])
+    said(folder, [str(gold)])
+
+    _, metrics, messages = run_task()
+
+    assert [number["value"] for number in metrics.values()] in ([None], []), messages
+
+
+@pytest.mark.parametrize("result", ["{'m': (5, [0.5, 0.5])}", "{'m': (-1, [0.5, 0.5])}"])
+def test_a_brier_score_of_a_choice_that_is_not_there_has_no_value(folder, result):
+    lines = GENERATED + "process_results: !function utils.f\nmetric_list: [{metric: m, aggregation: brier_score}]\n"
+
+    assert run_code(folder, lines, f"def f(doc, results):\n    return {result}\n")[1]["m"]["value"] is None
+
+
+@pytest.mark.parametrize("pair", ["(None, None)", "('a', None)", "([None], 'a')"])
+@pytest.mark.parametrize("name", ["bleu", "chrf", "ter"])
+def test_a_metric_of_texts_has_no_value_of_null(folder, name, pair):
+    lines = GENERATED + f"process_results: !function utils.f\nmetric_list: [{{metric: m, aggregation: {name}}}]\n"
+
+    assert run_code(folder, lines, f"def f(doc, results):\n    return {{'m': {pair}}}\n")[1]["m"]["value"] is None
 
 
 PRINTS = {

@@ -79,11 +79,20 @@ class Weigher:
         return join_example(question, prefix, "" if answer is None else str(answer), (between, after))
 
     def references(self, row: Row) -> tuple[str, ...]:
-        """Return the right answers as texts."""
+        """Return the right answers as texts.
+
+        Raises:
+            RenderError: a reply is generated, and the right one is null or a place that is none of the choices.
+        """
         gold, question = self._gold(row, self.task.references), self._question(row, self.task.prompt)
         gold = question if isinstance(question, int) else gold
         choices = self._choices(row)
         several = gold if isinstance(gold, list) else [gold]
+        # rows without a right answer have -1 or null, which a reply must not match as a text
+        if self.task.output == "generate_until":
+            if None in several:
+                raise RenderError("its right answer is null")
+            return tuple(_at(choices, choice) if isinstance(choice, int) else str(choice) for choice in several)
         return tuple(
             choices[choice] if isinstance(choice, int) and 0 <= choice < len(choices) else str(choice)
             for choice in several
@@ -331,6 +340,8 @@ def _argument_pairs(arguments: object) -> list[tuple[str, str | None]]:
         if not isinstance(request, list) or not request:
             continue
         context = request[0][0] if isinstance(request[0], list) and request[0] else request[0]
+        if isinstance(context, Mapping):
+            context = json.dumps(request[0])  # a chat as a list of turns
         if isinstance(context, str):
             text = request[1] if len(request) > 1 and isinstance(request[1], str) else None
             pairs.append((context, text))
@@ -375,7 +386,14 @@ def _is_same_target(question: RecordedQuestion, sample: Sample, weighing: Weighi
         return True
     if weighing is not None:
         if question.target is None:
-            return True
+            texts = {text for _, text in weighing.pairs}
+            # where what follows is the same for all, its text is what the harness holds for right
+            targets = [
+                str(weighing.gold),
+                *sample.references,
+                *(texts | set(map(str.lstrip, texts)) if len(texts) == 1 else ()),
+            ]
+            return question.target_hash in map(digest_text, targets)
         gold = weighing.gold if isinstance(weighing.gold, list) else [weighing.gold]
         if _places(question.target, weighing.choices) == _places(list(map(str, gold)), weighing.choices):
             return True

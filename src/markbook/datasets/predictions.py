@@ -220,6 +220,9 @@ def _predictions(line: Line, *, weighed: bool) -> list[Prediction]:
     ]
 
 
+_IS_LIKELIEST = {"true": True, "1": True, "false": False, "0": False}
+
+
 def _read_likelihood_pair(value: object) -> tuple[float, bool | None]:
     """Return a log-likelihood and whether it is that of the likeliest text; the harness writes both as texts."""
     while isinstance(value, list) and len(value) == 1:
@@ -233,7 +236,12 @@ def _read_likelihood_pair(value: object) -> tuple[float, bool | None]:
         raise ValueError("a log-likelihood is not a number") from error
     if not math.isfinite(number) or isinstance(pair[0], bool) or len(pair) != 2:
         raise ValueError("a log-likelihood is not a finite number")
-    return number, None if pair[1] is None else str(pair[1]).lower() == "true"
+    if pair[1] is None:
+        return number, None
+    is_likeliest = _IS_LIKELIEST.get(str(pair[1]).lower())
+    if is_likeliest is None:
+        raise ValueError(f"whether a text is the likeliest is neither true nor false but {pair[1]!r:.40}")
+    return number, is_likeliest
 
 
 def _texts(record: Mapping[str, object]) -> tuple[list[str | None], bool]:

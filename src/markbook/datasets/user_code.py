@@ -10,7 +10,7 @@ import os
 import random
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -249,8 +249,10 @@ def call_user_function(function: Function, found: Callable[..., Any], *given: An
     try:
         with _output_to_stderr():
             return found(*given, **options)
+    except KeyboardInterrupt:
+        raise
     # The plugin border: whatever foreign code raises is its author's to read. `sys.exit(0)` would end a run as a success.
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         raise ForeignError(f"{function.name} raises {_describe_error(error)}"[:500]) from error
 
 
@@ -307,7 +309,7 @@ def _list_values(values: object, most: int) -> list[Any] | None:
 
     The letters of a text and the names of a mapping are not answers, and a set has another order in every run.
     """
-    if not isinstance(values, Iterable) or isinstance(values, str | bytes | Mapping | AbstractSet):
+    if not isinstance(values, Iterable) or isinstance(values, str | bytes | Mapping | set | frozenset):
         return None
     listed = list(itertools.islice(values, most + 1))
     return None if len(listed) > most or any(value is None for value in listed) else listed
@@ -361,8 +363,10 @@ def _import(path: Path, name: str, function: Function) -> ModuleType | None:
         with _output_to_stderr():
             spec.loader.exec_module(module)
     # The plugin border: whatever foreign code raises at import is its author's to read.
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         # A module that failed half-way must not be what a later import finds.
         sys.modules.pop(module_name, None)
+        if isinstance(error, KeyboardInterrupt):
+            raise
         raise ConfigError(f"{path.name} fails: {_describe_error(error)}", at=function.at) from error
     return module

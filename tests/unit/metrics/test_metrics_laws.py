@@ -164,7 +164,7 @@ def test_other_ids_change_no_value_and_no_summary(name, rows):
 
     measured, others = metric.measure(items(rows)), metric.measure(renamed)
 
-    assert alike([one.value for one in others], [one.value for one in measured])
+    assert alike([other.value for other in others], [row.value for row in measured])
     assert metric.summarise(others) == metric.summarise(measured)
 
 

@@ -135,6 +135,8 @@ def _matthews(pairs: Sequence[tuple[Any, Any]]) -> float:
 
 def _brier(pair: tuple[int, Sequence[float]]) -> float:
     gold, chances = pair
+    if gold not in range(len(chances)):
+        raise ValueError(f"the right choice {gold!r:.40} is none of {len(chances)}")
     return math.fsum((chance - (index == gold)) ** 2 for index, chance in enumerate(chances))
 
 
@@ -157,7 +159,10 @@ def _of_corpus(name: str) -> Aggregation:
         metric = plugins.create("metrics", f"corpus_{name}")
         items = []
         for number, (gold, text) in enumerate(pairs):
-            references = tuple(map(str, gold)) if isinstance(gold, list | tuple) else (str(gold),)
+            golds = gold if isinstance(gold, list | tuple) else [gold]
+            if text is None or None in golds:
+                raise ValueError("a right answer or a reply is null")
+            references = tuple(map(str, golds))
             items.append(Item(Sample(str(number), references=references), Attempt(str(number), str(text))))
         value = metric.summarise(metric.measure(items))
         if value is None:
@@ -594,6 +599,11 @@ def _accuracy(size: Callable[[str], float]) -> Score:
     return score
 
 
+def _any_likeliest(greedy: Sequence[bool | None]) -> float | None:
+    """Return whether one of the right texts was the likeliest; None where that is not recorded."""
+    return None if None in greedy and not any(greedy) else float(any(greedy))
+
+
 def _mutual(weighing: Weighing, likelihoods: Sequence[float], _greedy: Sequence[Any]) -> float | None:
     count = len(weighing.choices)
     if len(likelihoods) < 2 * count:
@@ -640,7 +650,7 @@ CHOICE: Mapping[str, tuple[Score, tuple[float, float]]] = {
     "acc_bytes": (_accuracy(_bytes), _UNIT),
     "acc_mutual_info": (_mutual, _UNIT),
     "exact_match": (
-        lambda weighing, _likelihoods, greedy: float(any(greedy[index] for index in right_places(weighing))),
+        lambda weighing, _likelihoods, greedy: _any_likeliest([greedy[index] for index in right_places(weighing)]),
         _UNIT,
     ),
     "f1": (_pair, _UNIT),
@@ -649,7 +659,7 @@ CHOICE: Mapping[str, tuple[Score, tuple[float, float]]] = {
 }
 """The metrics of multiple choice: the score of a row and its range."""
 CONTINUATION: Mapping[str, tuple[Score, tuple[float, float]]] = {
-    "acc": (lambda _weighing, _likelihoods, greedy: float(bool(greedy[0])), _UNIT),
+    "acc": (lambda _weighing, _likelihoods, greedy: _any_likeliest(greedy[:1]), _UNIT),
     "perplexity": (lambda _weighing, likelihoods, _greedy: likelihoods[0], UNBOUNDED),
 }
 ROLLING: Mapping[str, tuple[Score, tuple[float, float]]] = {
