@@ -110,13 +110,22 @@ def test_what_is_no_number_is_none_of_a_functions_numbers(folder, given):
     assert (code, metrics["f"]["value"], metrics["f"]["n_missing"]) == (0, None, {"undefined": 2})
 
 
-@pytest.mark.parametrize(
-    "given", ["'a0'", "{'a0': 1}", "[['a0'], ['a0']]", "[[None]]", "[None]", "[{'a0'}]", "[{'a0': 1}]"]
-)
+@pytest.mark.parametrize("given", ["'a0'", "{'a0': 1}", "[['a0'], ['a0']]", "[{'a0'}]", "[{'a0': 1}]"])
 def test_what_is_not_one_list_of_texts_leaves_a_row_without_a_number(folder, given):
     code, metrics, _ = run_code(folder, FILTER, f"def f(resps, docs):\n    return {given}\n")
 
     assert (code, metrics["exact_match"]["n_missing"]) == (3, {"failed": 2})
+
+
+@pytest.mark.parametrize("given", ["[None]", "[[None]]"])
+def test_a_reply_in_which_a_filter_sees_nothing_is_empty_and_wrong(folder, given):
+    task(folder, FILTER, [{"q": "q0", "a": "None"}, {"q": "q1", "a": "a1"}])
+    (folder / "utils.py").write_text(f"def f(resps, docs):\n    return {given} if docs[0]['a'] == 'None' else resps\n")
+    said(folder, ["None", "a1"])
+
+    code, metrics, messages = run_task("--allow-code")
+
+    assert (code, metrics["exact_match"]["value"], metrics["exact_match"]["n_missing"]) == (0, 0.5, {}), messages
 
 
 def test_a_filter_that_yields_without_an_end_is_given_up(folder):

@@ -305,14 +305,14 @@ _MOST_TEXTS = 100_000
 
 
 def _list_values(values: object, most: int) -> list[Any] | None:
-    """Return what a filter gave in order; None where it has no order, is too long, or holds null.
+    """Return what a filter gave in order; None where it has no order or is too long.
 
     The letters of a text and the names of a mapping are not answers, and a set has another order in every run.
     """
     if not isinstance(values, Iterable) or isinstance(values, str | bytes | Mapping | set | frozenset):
         return None
     listed = list(itertools.islice(values, most + 1))
-    return None if len(listed) > most or any(value is None for value in listed) else listed
+    return None if len(listed) > most else listed
 
 
 def filter_replies(
@@ -329,12 +329,13 @@ def filter_replies(
         rows = _list_values(user_function([texts_given], [dict(row)]), 1)
         if not rows:
             return _NONE
-        (filtered_text,) = rows
+        # null stands for a reply without what was looked for: an empty answer, which is wrong and not missing
+        (filtered_text,) = ["" if text is None else text for text in rows]
         if isinstance(filtered_text, str):
             return filtered_text
         if isinstance(filtered_text, Iterable):
             texts_left = _list_values(filtered_text, _MOST_TEXTS)
-            return _NONE if texts_left is None else [str(text) for text in texts_left]
+            return _NONE if texts_left is None else ["" if text is None else str(text) for text in texts_left]
         return str(filtered_text)  # a number, say, which stands for itself
 
     filtered: Any = call_user_function(function, filter_row)
