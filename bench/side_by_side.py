@@ -306,7 +306,9 @@ def main() -> None:
                 str(server.port),
                 "turns" if args.turns else "text",
             ]
-            subprocess.run(command, check=True, env=env, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+            harness = subprocess.run(command, check=False, env=env, capture_output=True, text=True)
+            if harness.returncode:
+                sys.exit(f"lm_eval failed:\n{harness.stderr[-2000:]}")
             theirs = json.loads((folder / "theirs.json").read_text())
             size = 0
             for record in theirs.values():
