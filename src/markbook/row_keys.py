@@ -21,8 +21,8 @@ NUMBER_KEYS = ("sample", "sample_index", "index", "sample_id")
 """Which of several answers to one row or problem it is, from 0."""
 
 
-def find_name(record: Mapping[str, object], *, first: str = "") -> object:
-    """Return what a row says that it answers; None where it says nothing.
+def find_names(record: Mapping[str, object], *, first: str = "") -> list[object]:
+    """Return all that a row says that it answers, what counts most first; nothing where it says nothing.
 
     Other tools number the attempts at a problem by `sample_id`: beside a `task_id`, a whole number there is the
     attempt's and names nothing.
@@ -31,16 +31,17 @@ def find_name(record: Mapping[str, object], *, first: str = "") -> object:
         record: the row.
         first: the key that is preferred to the others.
 
-    >>> find_name({"sample_id": "HumanEval/0"}), find_name({"task_id": "HumanEval/0", "sample_id": 2})
-    ('HumanEval/0', 'HumanEval/0')
+    >>> find_names({"sample_id": "HumanEval/0"}), find_names({"id": 7, "task_id": "HumanEval/0", "sample_id": 2})
+    (['HumanEval/0'], [7, 'HumanEval/0'])
     """
     # Without a preferred key none is looked for: "" is a key too: that of row numbers where a table was turned into JSON.
-    for key in (first, *NAME_KEYS) if first else NAME_KEYS:
+    names = []
+    for key in dict.fromkeys((first, *NAME_KEYS) if first else NAME_KEYS):
         value = record.get(key)
         is_number = isinstance(value, int) and not isinstance(value, bool)
         if value is not None and not (key == "sample_id" and is_number and record.get("task_id") is not None):
-            return value
-    return None
+            names.append(value)
+    return names
 
 
 def find_number(record: Mapping[str, object]) -> tuple[str, object] | None:

@@ -340,12 +340,73 @@ def test_weighed_choices_of_another_number_are_refused(folder, choices):
     assert (code, "another prompt" in messages) == (2, True), messages
 
 
-def test_a_row_without_a_right_choice_is_not_right_by_its_last(folder):
-    lines = GENERATED.replace("generate_until", "multiple_choice").replace("'{{a}}'", "a")
-    task(folder, lines + "doc_to_choice: c\nmetric_list: [{metric: exact_match}]\n", [{"q": "q0", "c": ["yes", "no"], "a": -1}])  # fmt: skip
+@pytest.mark.parametrize("metric", ["acc", "exact_match", "acc_norm", "mcc"])
+@pytest.mark.parametrize("gold", [-1, None, "", []], ids=repr)
+def test_a_row_that_says_no_right_choice_is_neither_right_nor_wrong(folder, gold, metric):
+    task(
+        folder, CHOICES + f"metric_list: [{{metric: {metric}}}]\n", [A_CHOICE[0] | {"a": gold}, A_CHOICE[0] | {"a": 1}]
+    )
+    write(folder / "said.jsonl", [{"doc_id": n, "likelihoods": [[-2.0, False], [-1.0, True]]} for n in range(2)])
+
+    (number,) = run_task()[1].values()
+
+    assert number["n_missing"] == {"undefined": 1}
+    assert metric == "mcc" or number["value"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("gold", "value"), [(1.0, 1.0), (0.0, 0.0), ([1.0, 7.0], 1.0), (True, 1.0), (1.5, 0.0), (7, 0.0)]
+)
+def test_a_right_choice_may_be_a_whole_number_in_any_form(folder, gold, value):
+    task(folder, CHOICES + "metric_list: [{metric: acc}]\n", [A_CHOICE[0] | {"a": gold}])
     write(folder / "said.jsonl", [{"doc_id": 0, "likelihoods": [[-2.0, False], [-1.0, True]]}])
 
-    assert run_task()[1]["exact_match"]["value"] == 0.0
+    assert run_task()[1]["acc"]["value"] == value
+
+
+@pytest.mark.parametrize(("gold", "reply", "value"), [(1.0, "no", 1.0), (1.0, "1.0", 0.0), (1.5, "1.5", None)])
+def test_a_generated_answer_is_held_to_the_choice_that_a_decimal_number_names(folder, gold, reply, value):
+    task(folder, GENERATED.replace("'{{a}}'", "a") + "doc_to_choice: c\n" + MATCH, [A_CHOICE[0] | {"a": gold}])
+    said(folder, [reply])
+
+    _, metrics, messages = run_task()
+
+    assert [number["value"] for number in metrics.values()] == ([] if value is None else [value]), messages
+
+
+@pytest.mark.parametrize("kind", ["loglikelihood", "loglikelihood_rolling"])
+def test_null_is_not_weighed_as_a_text(folder, kind):
+    metric = "acc" if kind == "loglikelihood" else "word_perplexity"
+    lines = GENERATED.replace("generate_until", kind).replace("'{{a}}'", "a")
+    task(folder, lines + f"metric_list: [{{metric: {metric}}}]\n", [{"q": "q0", "a": None}])
+    write(folder / "said.jsonl", [{"doc_id": 0, "likelihoods": [[-2.0, True]]}])
+
+    code, metrics, messages = run_task()
+
+    assert (code, metrics, "its right answer is null" in messages) == (2, {}, True), messages
+
+
+ASKED_OTHERWISE = {
+    "a text": "Add 9+9",
+    "numbers": [9, 9],
+    "a mapping of texts": {"gen_args_0": "Add 9+9"},
+    "a mapping of other names": {"gen_args_0": {"prompt": "Add 9+9"}},
+    "a number for a prompt": {"gen_args_0": {"arg_0": 9, "arg_1": {}}},
+    "one of two": [["Add 2+3", {}], 5],
+    "an empty request": [[]],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ASKED_OTHERWISE)
+def test_a_question_recorded_in_an_unknown_form_is_not_taken_for_ours(folder, name):
+    task(folder, GENERATED + MATCH, SUMS[:1])
+    write(folder / "said.jsonl", [{"doc_id": 0, "arguments": ASKED_OTHERWISE[name], "resps": [["5"]]}])
+
+    code, metrics, messages = run_task()
+
+    assert (code, metrics) == (2, {}), messages
+    assert "said.jsonl:1" in messages
+    assert "`arguments`" in messages
 
 
 NAMED = [{"id": "k\u00e9", "q": "x", "a": "a0"}, {"id": "ke\u0301", "q": "x", "a": "a1"}]
@@ -354,6 +415,9 @@ IDS = {
     "spelt as another": ([{"id": "k\u00e9", "prediction": "a1"}, {"id": "ke\u0301", "prediction": "a0"}], 0, 0.0),
     "a line break behind": ([{"id": "k\u00e9\n", "prediction": "a0"}], 2, "name other rows"),
     "a twin": ([{"id": "k\u00e9", "prediction": "a0"}, {"id": "k\u00e9", "prediction": "a1"}], 2, "a second answer"),
+    "two names of two rows": ([{"id": "k\u00e9", "task_id": "ke\u0301", "prediction": "a1"}], 2, "names row"),
+    "a name of its own beside the row's": ([{"id": 17, "task_id": "k\u00e9", "prediction": "a0"}], 0, 1.0),
+    "an unknown name beside a place": ([{"id": "k7", "doc_id": 1, "prediction": "a1"}], 2, "k7"),
     "a place below 0": ([{"doc_id": -1, "prediction": "a1"}], 2, "name other rows"),
     "a place that is no whole number": ([{"doc_id": 1.0, "prediction": "a1"}], 2, "doc_id is not a whole number"),
 }

@@ -7,7 +7,7 @@ from support.paths import ROOT
 from markbook.benchmarks.answers import load_answers
 from markbook.benchmarks.benchmark import load_benchmark
 from markbook.datasets.predictions import read_answers
-from markbook.row_keys import CODE_KEYS, NAME_KEYS, NUMBER_KEYS, TEXT_KEYS, find_name, find_number
+from markbook.row_keys import CODE_KEYS, NAME_KEYS, NUMBER_KEYS, TEXT_KEYS, find_names, find_number
 from markbook.types import Sample, TaskRow
 
 CODE = ["def f(x):\n    return x\n", "def f(x):\n    return x + 0\n"]
@@ -39,18 +39,18 @@ def test_exam_and_run_read_the_same_rows_alike(tmp_path, keys):
 
 
 def test_a_whole_number_as_sample_id_numbers_the_attempt_beside_a_task_id_only():
-    assert (find_name({"task_id": "a", "sample_id": 2}), find_number({"task_id": "a", "sample_id": 2})) == (
-        "a",
+    assert (find_names({"task_id": "a", "sample_id": 2}), find_number({"task_id": "a", "sample_id": 2})) == (
+        ["a"],
         ("sample_id", 2),
     )
-    assert (find_name({"sample_id": 2}), find_number({"sample_id": 2})) == (2, None)
-    assert find_name({"id": "x", "task_id": "a"}, first="task_id") == "a"
-    assert find_name({"completion": "x"}) is None
+    assert (find_names({"sample_id": 2}), find_number({"sample_id": 2})) == ([2], None)
+    assert find_names({"id": "x", "task_id": "a"}, first="task_id") == ["a", "x"]
+    assert find_names({"completion": "x"}) == []
 
 
 def test_a_column_without_a_name_names_nothing():
-    assert find_name({"": 0, "task_id": "a"}) == "a"
-    assert find_name({"": 0, "completion": "x"}, first="task_id") is None
+    assert find_names({"": 0, "task_id": "a"}) == ["a"]
+    assert find_names({"": 0, "completion": "x"}, first="task_id") == []
 
 
 def test_the_keys_stand_in_one_place():

@@ -32,6 +32,17 @@ class Weighing:
     gold: object = None
     """What is right: a place among the choices, one of their texts, or a list of places."""
 
+    @property
+    def golds(self) -> list[object]:
+        """What is right, one by one; what says nothing (null, no text, -1 of files without answers) is left out."""
+        several = self.gold if isinstance(self.gold, list) else [self.gold]
+        return [gold for gold in map(to_place, several) if gold not in (None, "", -1)]
+
+
+def to_place(gold: object) -> object:
+    """Return a right answer; a whole number that was written as a decimal one, as columns with gaps have it, is a place."""
+    return int(gold) if isinstance(gold, float) and gold.is_integer() else gold
+
 
 class Weigher:
     """Makes weighings out of the rows of a task."""
@@ -87,12 +98,10 @@ class Weigher:
         gold, question = self._gold(row, self.task.references), self._question(row, self.task.prompt)
         gold = question if isinstance(question, int) else gold
         choices = self._choices(row)
-        several = gold if isinstance(gold, list) else [gold]
+        several = list(map(to_place, gold if isinstance(gold, list) else [gold]))
         # rows without a right answer have -1 or null, which a reply must not match as a text
         if self.task.output == "generate_until":
-            if None in several:
-                raise RenderError("its right answer is null")
-            return tuple(_at(choices, choice) if isinstance(choice, int) else str(choice) for choice in several)
+            return tuple(_at(choices, gold) if isinstance(gold, int | float) else _text(gold) for gold in several)
         return tuple(
             choices[choice] if isinstance(choice, int) and 0 <= choice < len(choices) else str(choice)
             for choice in several
@@ -111,16 +120,16 @@ class Weigher:
         gold = self._gold(row, self.task.references)
         if self.task.output == "loglikelihood_rolling":
             # A text as a whole is weighed with nothing before it.
-            return Weighing((("", str(gold)),), gold=str(gold))
+            return Weighing((("", _text(gold)),), gold=str(gold))
         question, between = self._question(row, self.task.prompt), self.task.delimiters[0]
         prefix = self._prefix(row, self.task.prefix)
         if self.task.output == "loglikelihood":
-            return Weighing(((before + join_question(str(question), prefix, between), str(gold)),), gold=str(gold))
+            return Weighing(((before + join_question(str(question), prefix, between), _text(gold)),), gold=str(gold))
         choices = self._choices(row)
         # A question that is a number is the place of the right choice: the choices are then beginnings, and what is
         # right follows each.
         if isinstance(question, int):
-            pairs = [(before + join_question(choice, prefix, ""), f"{between}{gold}") for choice in choices]
+            pairs = [(before + join_question(choice, prefix, ""), f"{between}{_text(gold)}") for choice in choices]
             gold = question
         else:
             pairs = [(before + join_question(question, prefix, between), between + choice) for choice in choices]
@@ -198,8 +207,14 @@ def _parse_list(text: str) -> Any:
         return text
 
 
-def _at(choices: tuple[str, ...], index: int) -> str:
-    if not 0 <= index < len(choices):
+def _text(gold: object) -> str:
+    if gold is None:
+        raise RenderError("its right answer is null")
+    return str(gold)
+
+
+def _at(choices: tuple[str, ...], index: float) -> str:
+    if not isinstance(index, int) or not 0 <= index < len(choices):
         raise RenderError(f"place {index} is none of its {len(choices)} choices")
     return choices[index]
 
@@ -278,7 +293,11 @@ def _find_around(recorded: str, prompt: str) -> list[tuple[str, str]]:
 
 
 def recorded_question(record: Mapping[str, object]) -> RecordedQuestion | None:
-    """Return what a row says about its question; None where it is neither the harness's nor one of our own results."""
+    """Return what a row says about its question; None where it is neither the harness's nor one of our own results.
+
+    Raises:
+        ValueError: it says what was asked in a form that is not the harness's.
+    """
     if isinstance(record.get("pipeline"), str) and isinstance(record.get("references"), list):
         prompt = record.get("prompt")
         return RecordedQuestion(
@@ -325,26 +344,29 @@ def check_recorded(
 
 
 def _argument_pairs(arguments: object) -> list[tuple[str, str | None]]:
-    """Return what the harness asked: a mapping since 0.4.4, before that a list of pairs."""
-    requests: Sequence[object] = ()
+    """Return what the harness asked: a mapping since 0.4.4, before that a list of pairs.
+
+    Raises:
+        ValueError: it is neither, so that the question cannot be compared.
+    """
+    requests: object = arguments or []
     if isinstance(arguments, Mapping):
         requests = [
-            [argument.get("arg_0"), argument.get("arg_1")]
+            [argument.get("arg_0"), argument.get("arg_1")] if isinstance(argument, Mapping) else argument
             for argument in arguments.values()
-            if isinstance(argument, dict)
         ]
-    elif isinstance(arguments, list):
-        requests = arguments
     pairs: list[tuple[str, str | None]] = []
-    for request in requests:
-        if not isinstance(request, list) or not request:
-            continue
-        context = request[0][0] if isinstance(request[0], list) and request[0] else request[0]
-        if isinstance(context, Mapping):
-            context = json.dumps(request[0])  # a chat as a list of turns
-        if isinstance(context, str):
-            text = request[1] if len(request) > 1 and isinstance(request[1], str) else None
-            pairs.append((context, text))
+    for request in requests if isinstance(requests, list) else [requests]:
+        context, *others = request if isinstance(request, list) and request else [None]
+        if isinstance(context, list) and context:
+            # a chat as a list of turns, or one text in a list
+            context = json.dumps(context) if isinstance(context[0], Mapping) else context[0]
+        text = others[0] if others and isinstance(others[0], str) else None
+        match context:
+            case str():
+                pairs.append((context, text))
+            case _:
+                raise ValueError("`arguments` do not say what was asked in the form of lm-evaluation-harness")
     return pairs
 
 

@@ -16,7 +16,7 @@ from markbook.errors import DataError, suggest_path
 from markbook.files.jsonl import Line, Rejection
 from markbook.files.spool import Spool, SpooledMap
 from markbook.files.tables import SUFFIXES, read_table, suffix
-from markbook.row_keys import TEXT_KEYS, find_name, find_number
+from markbook.row_keys import TEXT_KEYS, find_names, find_number
 from markbook.types import Attempt, Sample
 
 _DEEPEST = 16
@@ -30,7 +30,8 @@ class Prediction:
     text: str | None
     """None where the source says null: nobody answered, which is not an empty answer."""
     source: str
-    id: str | None = None
+    ids: tuple[str, ...] = ()
+    """The row that it answers; several where fields give other names, of which a file's own number is one."""
     doc_id: int | None = None
     index: int | None = None
     model: str = ""
@@ -198,16 +199,15 @@ def _predictions(line: Line, *, weighed: bool) -> list[Prediction]:
         texts, filtered = _texts(record)
         if (stated := find_number(record)) is not None:
             index = _whole(stated[1], stated[0])
-    name = find_name(record)
-    is_id = isinstance(name, str | int | None) and not isinstance(name, bool)
-    if not is_id:
+    names = find_names(record)
+    if any(isinstance(name, bool) or not isinstance(name, str | int) for name in names):
         raise ValueError("the id is neither text nor a whole number")
     question = recorded_question(record)
     return [
         Prediction(
             text=text,
             source=line.at,
-            id=None if name is None else str(name),
+            ids=tuple(dict.fromkeys(map(str, names))),
             doc_id=_whole(record.get("doc_id"), "doc_id"),
             # Several answers in one row are numbered by their order, and a single one by what its row says.
             index=position if len(texts) > 1 else index,
@@ -284,7 +284,7 @@ def _match(
 ) -> dict[str, list[tuple[int | None, int]]]:
     """Put the answers to their samples; return by sample the index and the place of each of its answers."""
     nameless = [
-        index_ for index_, prediction in enumerate(predictions) if prediction.id is None and prediction.doc_id is None
+        index_ for index_, prediction in enumerate(predictions) if not prediction.ids and prediction.doc_id is None
     ]
     named = len(nameless) < len(predictions)
     # Half of them by name and half by order would put answers to rows that nobody meant.
@@ -307,18 +307,8 @@ def _match(
     for position, prediction in enumerate(predictions):
         if not named:
             sample: str | None = place_of[prediction.source]
-        # The place goes before the name: in the harness's samples `doc_id` is what names the row.
-        elif prediction.doc_id is not None:
-            sample = by_place.get(prediction.doc_id)
-            # Of rows with names of their own, one that says two rows says nothing.
-            if has_names and sample != prediction.id and prediction.id in by_id:
-                raise DataError(
-                    f"this answer names row {prediction.id!r} and, as doc_id {prediction.doc_id}, row {sample!r}",
-                    at=prediction.source,
-                    hint="remove the `doc_id`, or correct it",
-                )
         else:
-            sample = prediction.id if prediction.id in by_id else None
+            sample = _find_sample(prediction, by_place, by_id, has_names=has_names)
         if sample is None:
             answers.unknown.append(prediction.source)
         else:
@@ -341,6 +331,32 @@ def _match(
         ]
         answers.attempts.add(sample_id, attempts)
     return entries_by_sample
+
+
+def _find_sample(
+    prediction: Prediction, by_place: Mapping[int, str], by_id: Mapping[str, None], *, has_names: bool
+) -> str | None:
+    """Return the sample that an answer names; None if the task has no such row.
+
+    Raises:
+        DataError: it names two rows.
+    """
+    names = [name for name in prediction.ids if name in by_id]
+    sample = names[0] if names else None
+    clash = next((name for name in names if name != sample), None)
+    if prediction.doc_id is not None:
+        # The place goes before the name: in the harness's samples `doc_id` is what names the row. Of rows with names of
+        # their own, one that says two rows says nothing, and neither does one whose name none of them has.
+        sample = by_place.get(prediction.doc_id)
+        clash = next((name for name in names or prediction.ids if name != sample), None) if has_names else None
+    if clash is not None:
+        number = "" if prediction.doc_id is None else f", as doc_id {prediction.doc_id},"
+        raise DataError(
+            f"this answer names row {clash!r} and{number} row {sample!r}",
+            at=prediction.source,
+            hint="remove or correct the field that names the wrong row",
+        )
+    return sample
 
 
 def _order_answers(

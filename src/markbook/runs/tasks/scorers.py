@@ -568,6 +568,8 @@ def _score(row: RowAnswer, scores: Mapping[str, Score]) -> dict[str, object] | M
     if len(likelihoods) != len(row.weighing.pairs):
         detail = f"{len(likelihoods)} log-likelihoods for {len(row.weighing.pairs)} texts that were weighed"
         return Missing(MissingKind.UNDEFINED, detail)
+    if row.weighing.choices and not row.weighing.golds:
+        return Missing(MissingKind.UNDEFINED, "the row does not say which choice is right")
     values = {key: score(row.weighing, likelihoods, greedy) for key, score in scores.items()}
     return {key: value for key, value in values.items() if value is not None}
 
@@ -579,14 +581,8 @@ def _best(values: Sequence[float]) -> int:
 
 def right_places(weighing: Weighing) -> list[int]:
     """Return the places that are right, of what is none of the choices nothing."""
-    gold, choices = weighing.gold, weighing.choices
-    several = gold if isinstance(gold, list) else [gold]
-    places = [
-        choices.index(choice) if isinstance(choice, str) and choice in choices else choice
-        for choice in several
-        if isinstance(choice, int) or choice in choices
-    ]
-    # Files without answers have -1, which would be the last choice.
+    choices = weighing.choices
+    places = [choices.index(gold) if isinstance(gold, str) and gold in choices else gold for gold in weighing.golds]
     return [index for index in places if isinstance(index, int) and 0 <= index < len(choices)]
 
 
