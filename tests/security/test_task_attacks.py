@@ -5,6 +5,7 @@ or lets numbers that were measured differently be compared without a word.
 """
 
 import json
+import shutil
 from hashlib import sha256
 
 import pytest
@@ -443,6 +444,8 @@ MEASURES = {
     "other right answers": (OWN + "metrics: [exact_match]\n", OWN.replace("{{ a }}", "{{ b }}") + "metrics: [exact_match]\n", "target:"),
     "another extraction": (OWN + "metrics: [exact_match]\n", OWN + "extract: code\nmetrics: [exact_match]\n", "extract:code"),
     "another filter": (GENERATED + STEPS.format("a.") + MATCH, GENERATED + STEPS.format(".*") + MATCH, "filters:"),
+    "other tests": (TESTED, TESTED.replace("tests: t", "tests: u"), "target:"),
+    "another profile": (OWN + "tests: t\nmetrics: [exact_match]\n", (OWN + "tests: t\nmetrics: [exact_match]\n", "--profile", "documented"), "profile:documented"),
     "another time limit": (TESTED, (TESTED, "--timeout", "7"), "timeout:7.0"),
 }  # fmt: skip
 
@@ -450,7 +453,10 @@ MEASURES = {
 @pytest.mark.parametrize("gate", [False, True], ids=["compare", "gate"])
 @pytest.mark.parametrize("name", MEASURES)
 def test_numbers_of_another_measurement_are_not_compared(folder, name, gate):
-    rows = [{"id": str(n), "q": f"q{n}", "a": f"a{n}", "b": "b", "t": ["assert f(1) == 1"]} for n in range(3)]
+    rows = [
+        {"id": str(n), "q": f"q{n}", "a": f"a{n}", "b": "b", "t": ["assert f(1) == 1"], "u": ["assert f(1) == 2"]}
+        for n in range(3)
+    ]
     write(folder / "rows.jsonl", rows)
     said(folder, [f"a{n}" for n in range(3)])
 
@@ -470,6 +476,72 @@ def test_numbers_of_another_measurement_are_not_compared(folder, name, gate):
         code, _, messages = command("compare", old, only_run(folder / "new"))
 
     assert (code, "measured differently" in messages, part in messages) == (2, True, True), messages
+
+
+HELPER = "import pathlib, sys\nsys.path.insert(0, str(pathlib.Path(__file__).parent))\nsys.modules.pop('helper', None)\nfrom helper import f\n"
+
+
+@pytest.mark.parametrize("is_helper", [False, True], ids=["its file", "what it imports"])
+@pytest.mark.parametrize("key", ["a target", "a filter", "a metric"])
+def test_numbers_by_other_code_of_a_task_are_not_compared(folder, key, is_helper):
+    bodies = {
+        "a target": ("def f(doc):\n    return doc['a']\n", "def f(doc):\n    return 'x' + doc['a']\n"),
+        "a filter": ("def f(resps, docs):\n    return resps\n", "def f(resps, docs):\n    return [['x'] for r in resps]\n"),
+        "a metric": ("def f(references, predictions):\n    return 1.0\n", "def f(references, predictions):\n    return 0.0\n"),
+    }[key]  # fmt: skip
+    lines = {"a target": TARGET, "a filter": FILTER, "a metric": BY_FUNCTION}[key]
+    task(folder, lines, A_ROWS)
+    said(folder, ["a0", "a1"])
+    for name, body in zip(("old", "new"), bodies, strict=True):
+        (folder / "utils.py").write_text(HELPER if is_helper else body)
+        (folder / "helper.py").write_text(body if is_helper else "")
+        shutil.rmtree(folder / "__pycache__", ignore_errors=True)
+        assert run_task("--allow-code", "--output", name)[0] == 0
+
+    code, _, messages = command("compare", only_run(folder / "old"), only_run(folder / "new"))
+
+    assert (code, "measured differently" in messages, "code:" in messages) == (2, True, True), messages
+
+
+def test_metrics_taken_for_one_number_are_still_measured_alike_in_their_runs(folder):
+    rows = [{"id": str(n), "q": f"q{n}", "a": f"one two three four {n}"} for n in range(4)]
+    write(folder / "rows.jsonl", rows)
+    said(folder, [f"one two x four {n}" for n in range(4)])
+    metrics = {"a": "{name: bleu, options: {smooth_method: none}}", "b": "{name: bleu, options: {smooth_method: exp}}", "c": "rougeL"}  # fmt: skip
+    for name, metric in metrics.items():
+        (folder / "lm.yaml").write_text(OWN + f"metrics: [{metric}]\n")
+        run_task("--output", name)
+    runs = [only_run(folder / name) for name in metrics]
+
+    code, _, messages = command("compare", *runs, "--metric", "bleu", "--metric", "rougeL")
+    gate = command("compare", *runs[1:], "--fail-if-worse", runs[0], "--metric", "bleu", "--metric", "rougeL")
+
+    assert (code, "measured differently" in messages, "smooth:none" in messages) == (2, True, True), messages
+    assert (gate[0], "measured differently" in gate[2]) == (2, True)
+    assert command("compare", runs[1], runs[2], "--metric", "bleu", "--metric", "rougeL")[0] == 0
+
+
+@pytest.mark.parametrize("gate", [False, True], ids=["compare", "gate"])
+def test_tasks_that_measure_two_things_by_one_name_are_not_one_number(folder, gate):
+    lines = GENERATED + "process_results: !function utils.f\nmetric_list: [{metric: m, higher_is_better: true}]\n"
+    for name in ("one", "two"):
+        changed = lines.replace("task: demo", f"task: {name}").replace("utils.f", f"utils.{name}")
+        task(folder, changed.replace("higher_is_better: true", f"higher_is_better: {str(name == 'one').lower()}"), A_ROWS, name=f"{name}.yaml")  # fmt: skip
+    (folder / "utils.py").write_text(
+        "def one(doc, r):\n    return {'m': .5}\ndef two(doc, r):\n    return {'m': float(r[0])}\n"
+    )
+    for name, reply in (("good", "0.1"), ("bad", "0.9")):
+        (folder / name).mkdir()
+        for part in ("one", "two"):
+            write(folder / name / f"{part}.jsonl", [{"doc_id": n, "prediction": reply} for n in range(2)])
+        command(
+            "run", "one.yaml", "two.yaml", "--predictions", folder / name, "--allow-code", "--output", f"run_{name}"
+        )
+    good, bad = (only_run(folder / f"run_{name}") for name in ("good", "bad"))
+
+    code, _, messages = command("compare", bad, "--fail-if-worse", good) if gate else command("compare", good, bad)
+
+    assert (code, "'m' is two measures in this run" in messages) == (2, True), messages
 
 
 @pytest.mark.parametrize("option", [{"timeout": 7}, {"memory_mb": 300}, {"adaptive": False}], ids=str)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
+import hashlib
 import importlib.util
 import itertools
 import json
@@ -161,6 +163,30 @@ class ForeignError(Exception):
         self.kind = kind
 
 
+CODE = "code"
+"""What the names of a task's own Python files begin with among the inputs of a run."""
+
+
+def code_digest(path: Path) -> str:
+    """Return the SHA-256 of a Python file, or of it and of the files in its folder that it imports."""
+    sources: dict[Path, bytes] = {}
+    waiting = [path]
+    while waiting:
+        file = waiting.pop()
+        if file in sources or not file.is_file():
+            continue
+        sources[file] = file.read_bytes()
+        with contextlib.suppress(SyntaxError, ValueError, RecursionError):
+            for node in ast.walk(ast.parse(sources[file])):
+                names = [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
+                if isinstance(node, ast.ImportFrom):
+                    names = [".".join(filter(None, (node.module, name))) for name in names] + [node.module or ""]
+                stems = [path.parent.joinpath(*name.split(".")) for name in names if name]
+                waiting += [file for stem in stems for file in (stem.with_suffix(".py"), stem / "__init__.py")]
+    digests = [hashlib.sha256(sources[file]).hexdigest() for file in sorted(sources)]
+    return digests[0] if len(digests) == 1 else digest_text(" ".join(digests))
+
+
 def nothing(_function: Function) -> None:
     """Find nothing: what stands for every function where no code of a task's own may be run."""
 
@@ -168,9 +194,15 @@ def nothing(_function: Function) -> None:
 class Finder:
     """Imports what `!function` names stand for, in the Python file beside the YAML file that names it."""
 
-    def __init__(self) -> None:
-        """Import nothing yet."""
-        self._modules: dict[Path, ModuleType | None] = {}
+    def __init__(self, modules: dict[Path, ModuleType | None] | None = None) -> None:
+        """Import nothing yet.
+
+        Args:
+            modules: what other finders have imported and may import, by path: a file is run once for all tasks.
+        """
+        self._modules = {} if modules is None else modules
+        self.digests: dict[str, str] = {}
+        """The files whose functions were asked for, by name, with what each and what it imports beside it are known by."""
 
     def __call__(self, function: Function) -> Callable[..., Any] | None:
         """Return a function; None without such a file, so that the name is a registered one.
@@ -190,6 +222,7 @@ class Finder:
         attribute_value = getattr(module, attribute, None)
         if not callable(attribute_value):
             raise ConfigError(f"{name}.py has no function {attribute!r}", at=function.at)
+        self.digests[f"{CODE}/{name}.py"] = code_digest(path)
         return attribute_value  # type: ignore[no-any-return]  # callable, checked above
 
 

@@ -14,7 +14,7 @@ from markbook.report.words import folder_names, missing_text, run_costs
 from markbook.results.comparison import Comparison, headline, tables
 from markbook.results.kind import Entry, Shown, open_results
 from markbook.results.leaderboard import Leaderboard, Standing
-from markbook.results.sheet import STATUSES, Cell, Sheet, Status, find_status
+from markbook.results.sheet import Cell, Sheet, Status, find_status, rank_attempt
 from markbook.store import Run
 from markbook.text import Table, cut
 from markbook.text.format import NOTHING, Scale, format_level
@@ -219,12 +219,10 @@ def _problems(runs: Sequence[Run], sheet: Sheet, changes: Mapping[str, str]) -> 
     """Yield the samples with what each model handed in, as many as a page holds."""
     results = [open_results(run) for run in runs]
     worst: dict[tuple[int, str, str], tuple[tuple[float, ...], Entry]] = {}
-    sign = 1 if sheet.direction == "higher" else -1
     for at, result in enumerate(results):
         for entry in result.entries():
             key = at, entry.model, entry.sample
-            # Of several attempts the worst, whenever it was marked: a model that fails sometimes is not shown as passing.
-            rank = -STATUSES.index(entry.status), sign * (entry.score or 0.0), entry.attempt
+            rank = *rank_attempt(entry.status, entry.score, sheet.direction), entry.attempt
             if key not in worst or rank < worst[key][0]:
                 worst[key] = rank, entry
     scale, spent = Scale(sheet.range), 0

@@ -20,7 +20,7 @@ from markbook.report.item import reason_lines
 from markbook.report.local_server import NotFound, whole
 from markbook.report.run_index import SORTS, TOPIC_MODELS, Index, Query
 from markbook.results.kind import Entry, ReplyUsage, Shown
-from markbook.results.sheet import SOLVES, STATUSES
+from markbook.results.sheet import SOLVES, STATUSES, rank_attempt
 from markbook.store import Run
 from markbook.text import csv_cell, cut, markdown, markdown_table
 from markbook.text.format import DIGITS, NOTHING, Scale, format_level, format_number
@@ -106,8 +106,11 @@ def build_matrix(index: Index, order: str, start: int, count: int) -> Matrix:
         for model in models[:MODELS_SHOWN]:
             entries = entries_by_square.get((sample, model), [])
             scores = [entry.score for entry in entries if entry.score is not None]
-            # An attempt without a score counts as worse than any that has one.
-            worst = min(entries, key=lambda entry: (entry.score is not None, sign * (entry.score or 0.0)), default=None)
+            worst = min(
+                entries,
+                key=lambda entry: rank_attempt(entry.status, entry.score, index.results.direction),
+                default=None,
+            )
             mean = sum(scores) / len(scores) if scores else None
             share = None if mean is None else (mean - low) / (high - low) if high > low else 1.0
             level = None if share is None else round(4 * (share if sign > 0 else 1.0 - share))

@@ -47,13 +47,14 @@ def differences(sheets: Sequence[tuple[str, Sheet]], *, is_planned: bool = False
     """
     for index, (name, sheet) in enumerate(sheets):
         for other_name, other in sheets[index + 1 :]:
-            if sheet.metric != other.metric:
-                continue  # these are refused for that
+            metric = sheet.signed_metric or sheet.metric
+            if metric != (other.signed_metric or other.metric):
+                continue  # refused for that, or taken for one number by the user, of which no two are signed alike
             pair = differing(sheet.signatures, other.signatures, is_planned=is_planned)
             if pair is not None:
                 only, other_only = (sorted(parts) or ["nothing"] for parts in pair)
                 return (
-                    f"{sheet.metric!r} was measured differently: {name} by {', '.join(only)}; "
+                    f"{metric!r} was measured differently: {name} by {', '.join(only)}; "
                     f"{other_name} by {', '.join(other_only)}"
                 )
     return ""
@@ -193,8 +194,7 @@ def read_titled_sheets(runs: Sequence[Run], metric: str | Sequence[str] | None) 
             sheets = _read_first_metric(results, [sheet.metric for sheet in sheets]) or _as_verdicts(sheets) or sheets
     metrics = list(dict.fromkeys(sheet.metric for sheet in sheets))
     if len(names) > 1 and len(metrics) > 1:
-        # Numbers that the user says are alike are never signed alike.
-        sheets = [replace(sheet, metric=" / ".join(metrics), signatures={}) for sheet in sheets]
+        sheets = [replace(sheet, metric=" / ".join(metrics), signed_metric=sheet.metric) for sheet in sheets]
     return list(zip(titles, sheets, strict=True))
 
 
@@ -214,7 +214,9 @@ def _as_verdicts(sheets: Sequence[Sheet]) -> list[Sheet] | None:
                 return None
     names = ", ".join(dict.fromkeys(sheet.metric for sheet in sheets))
     note = f"{names} are compared as one number here: each says whether all tests passed."
-    return [replace(sheet, metric=_VERDICTS, signatures={}, notes=(*sheet.notes, note)) for sheet in sheets]
+    return [
+        replace(sheet, metric=_VERDICTS, signed_metric=sheet.metric, notes=(*sheet.notes, note)) for sheet in sheets
+    ]
 
 
 def _read_first_metric(results: Sequence[Results], names: Sequence[str]) -> list[Sheet] | None:

@@ -26,6 +26,7 @@ _NOTHING: Mapping[str, Never] = MappingProxyType({})
 Status = Literal["passed", "scored", "partial", "failed", "error", "empty", "absent"]
 """How an attempt ended, in one word."""
 STATUSES: tuple[Status, ...] = get_args(Status)
+"""All of them, the best first: of several attempts the worst is shown, since a model that fails sometimes does not pass."""
 
 STOPPED_NOTE = (
     "stopped when it had seen enough: p values and intervals here are those of a size fixed beforehand and err more "
@@ -63,6 +64,12 @@ def find_status(
     if all_passed is not None:
         return "passed" if all_passed else "partial" if any_passed else "failed"
     return "scored" if is_complete else "partial"
+
+
+def rank_attempt(status: Status, score: float | None, direction: Direction) -> tuple[int, bool, float]:
+    """Return where an attempt stands among those of one model at one sample: the smallest is the worst."""
+    sign = 1 if direction == "higher" else -1
+    return -STATUSES.index(status), score is not None, sign * (score or 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +201,8 @@ class Sheet:
     """aliases()[sample_id]: what else its content is known by."""
     signatures: Mapping[str, str] = field(default_factory=_nothing)
     """What the numbers were measured by: options, version, judge. By task, under no name where there are none."""
+    signed_metric: str = ""
+    """What `signatures` are of, where a comparison calls metrics of several names by one; else that is `metric`."""
     alignment: Mapping[str, object] = field(default_factory=_nothing)
     """How the samples of several runs were paired, and how many were not."""
     notes: tuple[str, ...] = ()

@@ -10,10 +10,12 @@ import threading
 
 import pytest
 from support.browsers import Watched, axe_source, chromium, serious_faults
+from support.exam_kit import answer, hold, problem
 from support.load import PATIENCE
 from support.made_files import review_row, review_run, task_row, task_run
 from support.made_runs import exam_run as made
 from support.payloads import HTML
+from support.review_kit import markbook
 
 from markbook.report import browser, run_pages
 from markbook.report.browser import BrowseServer, RunSite, find_runs
@@ -540,6 +542,25 @@ def test_the_matrix_is_a_heat_map_of_samples_by_models(serve, folder):
         assert (int(level), shown) == (round(4 * mean), f"{100 * mean:.1f}")
     flips = {sample for (sample, _), several in scores.items() if len(several) > 1}
     assert f"{len(flips)} samples at which" in flaky
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_of_several_attempts_every_page_shows_the_same_worst_one(tmp_path, serve, reverse):
+    codes = ["def f(x):\n    return x\n", "def f(x):\n    return 0\n", "def f(x):\n    return y\n", ""]
+    texts = codes[::-1] if reverse else codes
+    answers = [answer("t/1", text, model=model) for model in ("gpt", "other") for text in texts]
+    answers = [row | {"sample": number % 4} for number, row in enumerate(answers)]
+    run = hold(tmp_path, [problem("t/1")], answers)
+    client = serve(tmp_path / "out")
+
+    _, matrix = client.get(f"/matrix/{number_of(client, 'exam')}?order=item")
+
+    assert re.findall(r'aria-label="t/1, (\w+): (\w+)', matrix) == [("gpt", "empty"), ("other", "empty")]
+    code, _, messages = markbook("compare", run.folder, "--html", tmp_path / "compare.html")
+    assert code == 0, messages
+    for page in (tmp_path / "compare.html", *run.folder.glob("*.html")):
+        shown = page.read_text(encoding="utf-8")
+        assert re.findall(r'<span class="mark (\w+)">', shown) == ["empty", "empty"], page
 
 
 def test_the_matrix_names_what_no_model_solved(serve, folder):

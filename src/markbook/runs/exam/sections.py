@@ -9,7 +9,7 @@ from markbook.report import charts
 from markbook.report.charts import Picture
 from markbook.report.page import MOST_BYTES, Chart, Page, Problem, Section, ShownAnswer, ShownTest
 from markbook.results.comparison import MOST_COMPARED, SOLVED, Comparison, choose_pairs, make_headline, tables, too_many
-from markbook.results.sheet import Headline, Status, find_status
+from markbook.results.sheet import STATUSES, Headline, Status, find_status
 from markbook.results.summary import methods_note
 from markbook.runs.exam.grading import GROUPINGS, NOT_RUN, Grouping, Mark, Tally, counted_tests, exam_sheet, get_group
 from markbook.runs.exam.score_tables import compare_tallies, head_notes, ranking
@@ -33,7 +33,6 @@ FAILURES_SHOWN = 3
 """Failed tests of an answer that are explained."""
 PRINTED_CAP = 500
 _DIFF_LINES = 400
-_ORDER: dict[Status, int] = {"passed": 0, "scored": 0, "partial": 1, "failed": 2, "empty": 3, "error": 4, "absent": 5}
 
 
 def chosen_places(tallies: Sequence[Tally]) -> list[int]:
@@ -66,11 +65,16 @@ def choose_problems(view: ExamView, tallies: Sequence[Tally]) -> list[Problem]:
     tallies_shown = tallies[:MODELS_SHOWN]
     chosen = set(places)
     attempts: dict[str, dict[int, list[MarkedAttempt]]] = {}
+    statuses: dict[tuple[str, int], Status] = {}
+    """Of all attempts of a model at a problem the worst, whether it is shown or not."""
     for tally in tallies_shown:
         rows = attempts.setdefault(tally.model, {})
         order = {sample.id: index for index, sample in enumerate(tally.samples)}
         for attempt in view.attempts(tally.model, chosen):
-            picked = rows.setdefault(order[attempt.sample.id], [])
+            index = order[attempt.sample.id]
+            status = attempt_status(attempt.mark)
+            statuses[tally.model, index] = max(status, statuses.get((tally.model, index), status), key=STATUSES.index)
+            picked = rows.setdefault(index, [])
             # A second answer is shown only if it came out otherwise than the first.
             if len(picked) < ANSWERS_SHOWN and all(
                 attempt.mark.all_passed != other.mark.all_passed for other in picked
@@ -79,7 +83,7 @@ def choose_problems(view: ExamView, tallies: Sequence[Tally]) -> list[Problem]:
     problems: dict[int, Problem] = {}
     spent = 0
     for index in places:
-        problem = _problem(index, tallies, {model: rows.get(index, []) for model, rows in attempts.items()})
+        problem = _problem(index, tallies, {model: rows.get(index, []) for model, rows in attempts.items()}, statuses)
         # What is foreign in it, about as many characters as it takes on the page.
         spent += len(problem.prompt) + sum(len(answer.code) + len(answer.error) for answer in problem.answers)
         spent += sum(answer.why.size for answer in problem.answers if answer.why)
@@ -103,7 +107,12 @@ def attempt_status(got: Mark) -> Status:
     )
 
 
-def _problem(index: int, tallies: Sequence[Tally], attempts: dict[str, list[MarkedAttempt]]) -> Problem:
+def _problem(
+    index: int,
+    tallies: Sequence[Tally],
+    attempts: Mapping[str, list[MarkedAttempt]],
+    statuses: Mapping[tuple[str, int], Status],
+) -> Problem:
     sample = tallies[0].samples[index]
     answers, results = [], []
     for tally in tallies:
@@ -140,7 +149,7 @@ def _problem(index: int, tallies: Sequence[Tally], attempts: dict[str, list[Mark
         prompt=cut(sample.input, PROMPT_CAP),
         checks=tuple(checks),
         answers=tuple(answers),
-        outcomes=tuple(_outcome(tally, index, attempts.get(tally.model, ())) for tally in tallies),
+        outcomes=tuple(_outcome(tally, index, statuses.get((tally.model, index))) for tally in tallies),
         difference=difference,
     )
 
@@ -169,16 +178,13 @@ def _answer(attempt: MarkedAttempt, tally: Tally, index: int) -> ShownAnswer:
     )
 
 
-def _outcome(tally: Tally, index: int, attempts: Sequence[MarkedAttempt]) -> tuple[str, Status, str]:
+def _outcome(tally: Tally, index: int, status: Status | None) -> tuple[str, Status, str]:
     """Return a model's name, its worst status, and the passing attempts or the score where that says more.
 
-    Attempts are those that are shown; where none was read for the page, the counts say how it stands.
+    Where no attempt was read for the page, the counts say how it stands.
     """
     count, score = tally.attempts[index], tally.problem_score(index)
-    if count and attempts:
-        # The worst of the attempts: a model that fails sometimes is not shown as passing.
-        status = max((attempt_status(attempt.mark) for attempt in attempts), key=_ORDER.__getitem__)
-    else:
+    if not count or status is None:
         is_right = tally.right[index] == count
         status = find_status(is_absent=not count, all_passed=is_right, any_passed=(score or 0.0) > 0)
     if count > 1:

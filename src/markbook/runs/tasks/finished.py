@@ -10,6 +10,7 @@ from functools import partial
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from markbook.datasets.user_code import CODE
 from markbook.errors import UsageError, suggest
 from markbook.results.alignment import digest, in_task
 from markbook.results.comparison import run_headline
@@ -36,7 +37,7 @@ def task_sheet(view: TasksView, metric: str | None, *, name: str) -> Sheet:
         name: what to call a model that the answers do not name.
 
     Raises:
-        UsageError: no task of the run has this metric.
+        UsageError: no task of the run has this metric, or two measure different things by it.
     """
     tasks = view.summary["tasks"]
     keys = list(dict.fromkeys(key for record in tasks.values() for key in record["metrics"]))
@@ -45,8 +46,17 @@ def task_sheet(view: TasksView, metric: str | None, *, name: str) -> Sheet:
         raise UsageError(f"the run has no metric {chosen!r}", hint=suggest(chosen, keys))
     records = {task: record["metrics"][chosen] for task, record in tasks.items() if chosen in record["metrics"]}
     summaries = [Summary.from_record(record) for record in records.values()]
+    for task, summary in zip(records, summaries, strict=True):
+        if (summary.range, summary.direction) != (summaries[0].range, summaries[0].direction):
+            raise UsageError(
+                f"{chosen!r} is two measures in this run: {next(iter(records))} has {_say_scale(summaries[0])},"
+                f" {task} {_say_scale(summary)}",
+                hint="compare by another metric (--metric), or evaluate these tasks in runs of their own",
+            )
     signatures = {
-        task: sign_task(chosen, record["signature"], task, view.manifest.get("config", {}))
+        task: sign_task(
+            chosen, record["signature"], task, view.manifest.get("config", {}), view.manifest.get("inputs", {})
+        )
         for task, record in records.items()
     }
     own, _, pipeline = chosen.partition(",")
@@ -71,7 +81,7 @@ def task_sheet(view: TasksView, metric: str | None, *, name: str) -> Sheet:
             meta[sample] = {"topic": str(row["task"])}
         if sample not in digests:
             digests[sample] = digest([row["task"], row["doc"]] if several else row["doc"])
-    limits = min(summary.range[0] for summary in summaries), max(summary.range[1] for summary in summaries)
+    limits = summaries[0].range
     marks: dict[str, dict[str, Cell]] = {}
     for model in list(marks_by_model):
         answers = marks_by_model.pop(model)  # so that not all are there twice
@@ -83,13 +93,20 @@ def task_sheet(view: TasksView, metric: str | None, *, name: str) -> Sheet:
     )  # fmt: skip
 
 
-_TARGETS = ("reference", "doc_to_target", "doc_to_choice")
+def _say_scale(summary: Summary) -> str:
+    low, high = summary.range
+    return f"{low:g} to {high:g}, {summary.direction} is better"
+
+
+_TARGETS = ("reference", "doc_to_target", "doc_to_choice", "tests")
 """Keys of task files that say what is right."""
 _FILTERS = ("filter_list",)
 """Keys that say what of an answer is marked."""
+_MEASURES = ("process_results", "metric_list", "metrics")
+"""Keys that say how it is marked."""
 
 
-def sign_task(metric: str, signature: str, task: str, config: Mapping[str, Any]) -> str:
+def sign_task(metric: str, signature: str, task: str, config: Mapping[str, Any], inputs: Mapping[str, str]) -> str:
     """Return a metric's signature with what else changes its numbers: the right answers, and what of an answer is marked.
 
     Args:
@@ -97,6 +114,7 @@ def sign_task(metric: str, signature: str, task: str, config: Mapping[str, Any])
         signature: its own; pass@k has none.
         task: the task's name.
         config: as run.json has it.
+        inputs: likewise; digests by name, of the task's own code among others.
     """
     keys = config.get("tasks", {}).get(task, {})
     parts = [signature]
@@ -107,6 +125,11 @@ def sign_task(metric: str, signature: str, task: str, config: Mapping[str, Any])
     for label, names in (("target", _TARGETS), ("filters", _FILTERS)):
         if values := {name: keys[name] for name in names if keys.get(name) is not None}:
             parts.append(f"{label}:{digest(values)[:12]}")
+    if config.get("profile") == "documented":
+        parts.append("profile:documented")
+    code = {name: inputs[name] for name in inputs if name.startswith(f"{task}/{CODE}/")}
+    if code and "!function" in repr([keys.get(name) for name in (*_TARGETS, *_FILTERS, *_MEASURES)]):
+        parts.append(f"code:{digest(code)[:12]}")
     # A number without a signature differs from none.
     return "|".join(parts) if parts[0] else ""
 

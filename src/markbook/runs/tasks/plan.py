@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import ModuleType
 
 from markbook.config import ContextMode, GroupMetric, Pipeline, Task, TaskGroup
 from markbook.config.loading import Loaded, load_all
@@ -152,6 +153,8 @@ class TaskPlan:
     count: int
     """Answers per row that a model is asked for."""
     answers: Predictions | None
+    code: Mapping[str, str]
+    """The task's own Python files by their names in run.json, with what each is known by."""
 
     @property
     def samples(self) -> Sequence[Sample]:
@@ -229,8 +232,8 @@ def plan_tasks(options: TaskOptions) -> Plan:
     if not variants:
         raise UsageError("no task is named")
     # A task file comes from anybody: its Python is looked for only where the user has allowed code.
-    find = Finder() if options.allow_code else nothing
-    plans = [_plan_one(variant, options, find, alone=len(variants) == 1) for variant in variants]
+    modules: dict[Path, ModuleType | None] | None = {} if options.allow_code else None
+    plans = [_plan_one(variant, options, modules, alone=len(variants) == 1) for variant in variants]
     for plan in plans if len(options.contexts) > 1 else ():  # to compare modes that make no difference says nothing
         others = [other for other in plans if other.base == plan.base and other is not plan]
         texts = [sample.input for sample in plan.samples]
@@ -261,6 +264,7 @@ def plan_tasks(options: TaskOptions) -> Plan:
         rejections += [*plan.rows.rejections, *answers.rejections]
         digests = {**plan.rows.inputs, **{f"answers/{name}": digest for name, digest in answers.inputs.items()}}
         inputs |= {f"{plan.task.name}/{name}": digest for name, digest in digests.items()}
+        inputs |= plan.code
     chosen = [(group, tuple(names)) for group, names in groups] if not options.contexts else ()
     return Plan(tuple(plans), tuple(chosen), inputs, tuple(_warnings(plans, options)), tuple(rejections))
 
@@ -268,14 +272,18 @@ def plan_tasks(options: TaskOptions) -> Plan:
 def planned_signatures(plans: Sequence[TaskPlan], key: str, options: TaskOptions) -> dict[str, str]:
     """Return what a metric will be measured by in each task that has it, as far as that is known before the work."""
     by_task: dict[str, str] = {}
-    config = {"timeout": options.timeout, "tasks": {plan.task.name: plan.task.resolved for plan in plans}}
+    config = {
+        "timeout": options.timeout,
+        "profile": options.profile,
+        "tasks": {plan.task.name: plan.task.resolved for plan in plans},
+    }
     for plan in plans:
         signatures = {bound.key: bound.metric.signature for bound in plan.metrics}
         signatures |= {name: scorer.get_scored(name).signature for scorer in plan.scorers for name in scorer.known}
         signatures |= dict.fromkeys(plan.passes.keys if plan.passes else (), "")
         named = {plan.key(name, of.pipeline): mark for of in plan.pipelines for name, mark in signatures.items()}
         if key in named:
-            by_task[plan.task.name] = sign_task(key, named[key], plan.task.name, config)
+            by_task[plan.task.name] = sign_task(key, named[key], plan.task.name, config, plan.code)
     return by_task
 
 
@@ -311,9 +319,15 @@ def _variants(loaded: Loaded, contexts: Sequence[ContextMode]) -> list[tuple[Loa
 
 
 def _plan_one(
-    variant: tuple[Loaded, str, ContextMode | None], options: TaskOptions, find: Find, *, alone: bool
+    variant: tuple[Loaded, str, ContextMode | None],
+    options: TaskOptions,
+    modules: dict[Path, ModuleType | None] | None,
+    *,
+    alone: bool,
 ) -> TaskPlan:
     loaded, base, mode = variant
+    finder = Finder(modules)
+    find: Find = nothing if modules is None else finder
     task = apply_overrides(loaded.task, options)
     if task.unsafe_at and options.allow_code and not options.allow_unsafe_code:
         raise ConfigError(
@@ -374,6 +388,7 @@ def _plan_one(
         passes=passes,
         count=count,
         answers=answers,
+        code={f"{task.name}/{name}": digest for name, digest in finder.digests.items()},
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import json
 import math
@@ -17,7 +16,7 @@ from markbook import plugins
 from markbook.config import Function, Task, Use
 from markbook.datasets.choices import Weighing
 from markbook.datasets.filters import unregistered_error
-from markbook.datasets.user_code import Find, ForeignError, call_user_function
+from markbook.datasets.user_code import Find, ForeignError, call_user_function, code_digest
 from markbook.errors import ConfigError, suggest
 from markbook.files.jsonl import check_whole
 from markbook.types import Attempt, Direction, Item, Measurement, Missing, MissingKind, Sample
@@ -370,7 +369,12 @@ def _of_function(name: Function, use: Use, function: Callable[..., Any], find: F
     """Return a metric function of lm-evaluation-harness: it takes references and predictions, or one list of both."""
     key = use.key or name.name.rpartition(".")[2]
     options = json.dumps(use.options, sort_keys=True, default=str) if use.options else ""
-    parts = [key, f"foreign:{name.name}", f"code:{code_digest(function)}", *([f"options:{options}"] if options else [])]
+    parts = [
+        key,
+        f"foreign:{name.name}",
+        f"code:{_digest_file(function)}",
+        *([f"options:{options}"] if options else []),
+    ]
     signature = "|".join((*parts, "v1"))
 
     # The harness has two conventions for such functions: the signature says which of them one follows. A TypeError of the
@@ -421,11 +425,11 @@ def make_scorer(
     return Scored(key, full_signature, direction, limits, aggregation)
 
 
-def code_digest(function: Callable[..., Any]) -> str:
+def _digest_file(function: Callable[..., Any]) -> str:
     """Return what the Python file of a function is known by; empty where it has none."""
     try:
         path = inspect.getsourcefile(function)
-        return "" if path is None else hashlib.sha256(Path(path).read_bytes()).hexdigest()[:12]
+        return "" if path is None else code_digest(Path(path))[:12]
     except (TypeError, OSError):
         return ""
 
@@ -536,7 +540,7 @@ def _by_function(task: Task, function: Function, find: Find) -> Scorer:
     scored_by_name: dict[str, Scored] = {}
     for use in task.metrics:
         name = use.name.name.rpartition(".")[2] if isinstance(use.name, Function) else use.name
-        signature = f"{name}|foreign:{function.name}|code:{code_digest(own)}|v1"
+        signature = f"{name}|foreign:{function.name}|code:{_digest_file(own)}|v1"
         # What a function gives under a metric's name is summed up as that metric where the file says nothing.
         scored = make_scorer(name, use, find, signature, usual=name)
         if use.higher_is_better is None and name in _LOWER | {"ter"}:
