@@ -275,6 +275,30 @@ def test_a_metric_of_texts_has_no_value_of_null(folder, name, pair):
     assert run_code(folder, lines, f"def f(doc, results):\n    return {{'m': {pair}}}\n")[1]["m"]["value"] is None
 
 
+@pytest.mark.parametrize("target", ["'{{a}}'", "!function utils.target", "'{{ a if a else [] }}'"])
+@pytest.mark.parametrize(
+    "metric", ["{metric: !function utils.f}", "{metric: mcc}", "{metric: ter, aggregation: !function utils.g}"]
+)
+def test_an_empty_reply_is_not_right_where_the_row_has_no_right_answer(folder, target, metric):
+    task(
+        folder,
+        GENERATED.replace("'{{a}}'", target) + f"metric_list: [{metric}]\n",
+        [{"q": "q", "a": None}, {"q": "r", "a": "x"}],
+    )
+    (folder / "utils.py").write_text(
+        "def f(references, predictions):\n    return float(references[0] == predictions[0])\n"
+        "def g(items):\n    return sum(a == b for a, b in items) / len(items)\n"
+        "def target(doc):\n    return doc['a']\n"
+    )
+    said(folder, ["", "x"])
+
+    _, metrics, messages = run_task("--allow-code")
+
+    (number,) = metrics.values()
+    assert number["n_missing"] == {"undefined": 1}, messages
+    assert number["value"] == (0.0 if "mcc" in metric else 1.0)
+
+
 PRINTS = {
     "while rows are yielded": "print('LOUD')\n        yield doc",
     "past our stream": "import sys\n        print('LOUD', file=sys.__stdout__)\n        yield doc",

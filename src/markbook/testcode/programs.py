@@ -111,7 +111,9 @@ def find_fault(test: Test, entry: str = "") -> str:
         return ""
     if "assertion" in trees:
         if is_always_true(trees["assertion"].body):  # type: ignore[arg-type]  # that of an expression
-            return "the assertion is a tuple or a function, and always true"
+            return "the assertion is a list, a tuple or a function, and always true"
+        if not test.setup and _is_constant(trees["assertion"].body):  # type: ignore[arg-type]  # likewise
+            return "the assertion is a constant: it would pass whatever is tested"
     elif "program" in trees:
         if claim_fault := fault(trees["program"]):
             return claim_fault
@@ -135,7 +137,10 @@ def fault(tree: ast.Module) -> str:
 
     They would pass whatever is tested, need another runner, or end before it is seen that they passed.
     """
-    is_plain = any(isinstance(node, ast.Assert) and not is_always_true(node.test) for node in tree.body)
+    is_plain = any(
+        isinstance(node, ast.Assert) and not (is_always_true(node.test) or _is_constant(node.test))
+        for node in tree.body
+    )
     suites = Suites(tree)
     try:
         return suites.needs_pytest() or _early_end(tree) or ("" if is_plain else _without_claims(suites))
@@ -160,7 +165,7 @@ def _without_claims(suites: Suites) -> str:
     for node in suites.walk_reached():
         if isinstance(node, ast.Raise) or _asserts(node):
             return ""
-        if isinstance(node, ast.Assert):
+        if isinstance(node, ast.Assert) and not _is_constant(node.test):
             if not is_always_true(node.test):
                 return ""
             asserts = True
@@ -168,10 +173,11 @@ def _without_claims(suites: Suites) -> str:
             dropped = min(dropped or node.lineno, node.lineno)
         is_calling = is_calling or isinstance(node, ast.Call)
     if asserts:
-        return "it asserts what is always true, a tuple or a function: it would pass whatever is tested"
+        return "it asserts what is always true, a list, a tuple or a function: it would pass whatever is tested"
     if dropped:
         return f"line {dropped} compares and does not assert it: it would pass whatever is tested"
-    if any(isinstance(node, ast.Assert) or _asserts(node) for node in ast.walk(suites.tree)):
+    nodes = list(ast.walk(suites.tree))
+    if any(map(_asserts, nodes)) or any(isinstance(node, ast.Assert) and not _is_constant(node.test) for node in nodes):
         return "none of what it asserts is reached: it would pass whatever is tested"
     return "" if is_calling else "it calls and asserts nothing: it would pass whatever is tested"
 
@@ -214,6 +220,7 @@ markbook_count = markbook_suite.countTestCases()
 markbook_result = markbook_unittest.TestResult()
 markbook_suite.run(markbook_result)
 assert markbook_result.testsRun + len(markbook_result.skipped) >= markbook_count > 0
+assert len(markbook_result.skipped) < markbook_count, "all tests are skipped"
 markbook_failed = markbook_result.failures + markbook_result.errors
 assert not markbook_failed, [text.splitlines()[-1] for _, text in markbook_failed]
 assert not markbook_result.unexpectedSuccesses
@@ -263,8 +270,16 @@ class Dropped(ast.expr):
 
 
 def is_always_true(node: ast.expr) -> bool:
-    """Whether an expression is a tuple with something in it or a function: true, whatever is in there."""
-    return isinstance(node, ast.Lambda) or (isinstance(node, ast.Tuple) and bool(node.elts))
+    """Whether an expression is a function, or a list or tuple with something in it: true, whatever is in there."""
+    is_filled = (isinstance(node, ast.Tuple | ast.List | ast.Set) and node.elts) or (
+        isinstance(node, ast.Dict) and node.keys
+    )
+    return isinstance(node, ast.Lambda) or bool(is_filled)
+
+
+def _is_constant(node: ast.expr) -> bool:
+    """Whether an expression is a text, a number or the like that is true: a test has it where nothing is claimed."""
+    return isinstance(node, ast.Constant) and bool(node.value)
 
 
 def walk_executed(body: Iterable[ast.AST]) -> Iterator[ast.AST]:

@@ -89,11 +89,22 @@ NOTHING = {
     "def check(c): assert c(1) == 2\n": "none of what it asserts is reached",
     "if True:\n    def test_a(): assert f(1) == 2\n": "none of what it asserts is reached",
     "def test_a(): assert (f(1) == 2, 'msg')\n": "always true",
+    "assert [f(1) == 2]": "always true",
+    "assert {'a': f(1) == 2}": "always true",
+    "assert True": "calls and asserts nothing",
     "def setup_module(): pass\ndef test_a(): assert f(1) == 2\n": "setup_module, line 1, is called by pytest alone",
     "import pytest\n@pytest.mark.parametrize('x', [1])\ndef test_a(x): assert f(x) == 2\n": "test_a, line 3, has marks of pytest's",
     "def test_a(tmp_path): assert f(1) == 2\n": "test_a, line 1, takes arguments",
 }
-CLAIMS = {"(f(1) == 2, 'msg')": "a tuple", "lambda: f(1) == 2": "a function"}
+CLAIMS = {
+    "(f(1) == 2, 'msg')": "a tuple",
+    "lambda: f(1) == 2": "a function",
+    "[f(1) == 2]": "a list",
+    "{f(1) == 2}": "a list",
+    "True": "a constant",
+    "1": "a constant",
+    "'f(1) == 2'": "a constant",
+}
 
 
 def mark_items(items):
@@ -180,6 +191,24 @@ def test_a_claim_that_is_always_true_is_refused(claim, said):
 
 def test_a_test_that_only_sets_up_is_refused():
     assert "compares" in find_fault(Test(setup="f(1) == 2"))
+
+
+@pytest.mark.parametrize(
+    "tests",
+    [
+        CASE.replace("    def", "    @unittest.skip('')\n    def"),
+        CASE.replace("class", "@unittest.skipIf(True, '')\nclass"),
+    ],
+)
+def test_nothing_passes_where_every_test_is_skipped(tests):
+    (reward,) = mark_items([item(RIGHT, tests)])
+
+    assert (reward.reward, "all tests are skipped" in str(reward)) == (0.0, True)
+
+
+def test_a_constant_after_calls_that_may_fail_is_no_fault():
+    assert find_fault(Test(program="f(1)\nassert True\n")) == ""
+    assert find_fault(Test(setup="assert f(1) == 2", assertion="True")) == ""
 
 
 def test_a_skipped_test_is_no_passed_one():

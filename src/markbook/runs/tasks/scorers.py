@@ -339,7 +339,7 @@ def function_scorers(task: Task, find: Find) -> dict[Function | str, Scorer]:
     for use in task.metrics if task.results is None else ():
         if isinstance(use.name, Function):
             if (function := find(use.name)) is not None:
-                scorers[use.name] = _of_function(use.name, use, function, find)
+                scorers[use.name] = _of_function(task, use.name, use, function, find)
         elif task.format == "lm-eval" and task.output == "generate_until" and use.name in _PAIRED:
             # These only hand right answer and reply on, to an aggregation that has to be known here. Of the usual ones the
             # corpus metrics are bound as our own (`metrics.bind`).
@@ -348,16 +348,25 @@ def function_scorers(task: Task, find: Find) -> dict[Function | str, Scorer]:
             else:
                 is_known = use.name in ("f1", "mcc") and use.aggregation in ("", _USUAL[use.name])
             if is_known:
-                scorers[use.name] = _of_pairs(use.name, use, find)
+                scorers[use.name] = _of_pairs(task, use.name, use, find)
     return scorers
 
 
-def _of_pairs(name: str, use: Use, find: Find) -> Scorer:
+def _known_references(row: RowAnswer, task: Task) -> tuple[str, ...] | Missing:
+    """Return a row's right answers, one empty text where the task names none; of a row without one an empty reply is not right."""
+    if not row.sample.references and task.references is not None:
+        return Missing(MissingKind.UNDEFINED, "the row has no right answer")
+    return row.sample.references or ("",)
+
+
+def _of_pairs(task: Task, name: str, use: Use, find: Find) -> Scorer:
     key = use.key or name
     takes_lists = isinstance(use.aggregation, Function)
 
-    def give(row: RowAnswer) -> Mapping[str, object]:
-        references = row.sample.references or ("",)
+    def give(row: RowAnswer) -> Mapping[str, object] | Missing:
+        references = _known_references(row, task)
+        if isinstance(references, Missing):
+            return references
         text: Any = row.result if takes_lists or len(row.texts) != 1 else row.texts[0]
         return {key: (references[0] if len(references) == 1 else list(references), text)}
 
@@ -365,7 +374,7 @@ def _of_pairs(name: str, use: Use, find: Find) -> Scorer:
     return Scorer({key: make_scorer(key, use, find, signature, usual=name)}, give, signature)
 
 
-def _of_function(name: Function, use: Use, function: Callable[..., Any], find: Find) -> Scorer:
+def _of_function(task: Task, name: Function, use: Use, function: Callable[..., Any], find: Find) -> Scorer:
     """Return a metric function of lm-evaluation-harness: it takes references and predictions, or one list of both."""
     key = use.key or name.name.rpartition(".")[2]
     options = json.dumps(use.options, sort_keys=True, default=str) if use.options else ""
@@ -386,8 +395,10 @@ def _of_function(name: Function, use: Use, function: Callable[..., Any], find: F
             return _read_result(function(references=[reference], predictions=[result], **use.options))
         return _read_result(function([reference, result]))
 
-    def give(row: RowAnswer) -> Mapping[str, object]:
-        references = row.sample.references or ("",)
+    def give(row: RowAnswer) -> Mapping[str, object] | Missing:
+        references = _known_references(row, task)
+        if isinstance(references, Missing):
+            return references
         if len(references) == 1:
             value = call_user_function(name, once, references[0], row.result)
             return value if isinstance(value, Mapping) else {key: value}
