@@ -335,6 +335,9 @@ OTHER_QUESTIONS = {
     "examples before it": [recorded(n, f"Add 1+1\n2\n\n{row['q']}", row["a"], "5") for n, row in enumerate(SUMS)],
     "other examples before each in a template": [recorded(n, CHAT.format(f"Add {n}+0\n{n}\n\n{row['q']}"), row["a"], "5") for n, row in enumerate(SUMS)],
     "one in a template and one without": [recorded(0, CHAT.format("Add 2+3"), "5", "5"), recorded(1, "Add 2+34", "36", "36")],
+    "the end of it, beside turns that the task does not ask": [
+        {"doc_id": n, "pipeline": "none", "references": [row["a"]], "prompt": row["q"][-1], "turns": [["a", "b"]], "prediction": "5"} for n, row in enumerate(SUMS)
+    ],
     "a target that is null": [recorded(0, "Add 2+3", None, "5")],
     "a digest in capitals": hashed("prompt_hash", str.upper),
     "half a digest": hashed("prompt_hash", lambda digest: digest[:32]),

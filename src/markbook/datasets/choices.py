@@ -398,7 +398,6 @@ def _is_same_prompt(
     # a chat template puts words around a prompt, and turns of their own leave out what stands before it
     return all(
         template.holds(recorded, text, is_chat=question.is_chat, has_turns=has_turns)
-        or (question.has_turns and text.endswith(recorded))
         for recorded, text in zip(question.prompts, expected, strict=False)
     )
 
