@@ -144,6 +144,13 @@ def box():
 
 
 @pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Return an empty folder that is the working directory."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
 def exam_run(tmp_path):
     """Return a maker of finished exam runs whose outcomes are invented, so that no solution needs to run."""
     from support import made_runs

@@ -1,7 +1,8 @@
-"""What is installed: the parts that packages declare, and our own version, read from the names and files on disk.
+"""What there is to work with: the parts that packages declare, our own version, the examples, and the processors.
 
-`importlib.metadata` says the same and brings the reading of mail and archives with it: forty milliseconds of each
-command. It is asked where packages lie somewhere else than in plain folders.
+Packages are read from the names and files on disk. `importlib.metadata` says the same and brings the reading of mail
+and archives with it: forty milliseconds of each command. It is asked where packages lie somewhere else than in plain
+folders.
 """
 
 from __future__ import annotations
@@ -83,6 +84,14 @@ def _distributions() -> Iterator[tuple[str, Path]]:
             if name not in names_read:
                 names_read.add(name)
                 yield name, Path(entry, folder)
+
+
+# What of the machine is ours.
+
+
+def count_processors() -> int:
+    """Return how many processors this process may use: in a container they can be fewer than the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 # Where the bundled examples lie, in a checkout and in an installed package.

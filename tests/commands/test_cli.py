@@ -3,6 +3,7 @@
 import contextlib
 import importlib
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -261,9 +262,12 @@ def test_the_demos_own_command_can_be_copied_from_any_folder(tmp_path, monkeypat
         write_rows(bundled / model / "solutions.jsonl", [answer("a", GOOD, model)])
     monkeypatch.setattr("markbook.installed.example", lambda _name: bundled)
 
-    code, out, _ = review_kit.markbook("demo", "--output", tmp_path / "out", "--isolation", "weak")
+    code, out, messages = review_kit.markbook("demo", "--output", tmp_path / "out", "--isolation", "weak")
 
-    said = shlex.split(out.partition("The same, written out:\n")[2].splitlines()[0])
+    results, _, rest = out.partition("The same, written out:\n")
+    assert re.search(r"scholar-70b\W+100\.0", results)
+    assert "read " not in messages  # the files are named with --verbose alone
+    said = shlex.split(rest.splitlines()[0])
     assert code == 0
     assert said[:4] == ["markbook", "exam", "--benchmark", str(bundled / "benchmark")]
     assert str(bundled / "novice-1b") in said

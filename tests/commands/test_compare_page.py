@@ -25,12 +25,6 @@ TESTS = [{"assertion": "func(1) == 1"}, {"assertion": "func(-1) == -1"}]
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
 def days(tmp_path):
     """The same model on two days: it solves b, no longer a, still not c, and d both times."""
     found = []

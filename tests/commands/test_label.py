@@ -21,7 +21,7 @@ from support.made_files import task_row, task_run
 from support.review_kit import markbook
 
 from markbook.errors import DataError, StorageError, UsageError
-from markbook.judge.labels import Label, LabelItem, agreement, draw, read_labels
+from markbook.judge.labels import Label, LabelItem, agreement, draw, draw_name, read_labels
 from markbook.judge.rubrics import Criterion, Rubric
 from markbook.report.html import label_script
 from markbook.report.label_pages import LabelPages
@@ -185,6 +185,27 @@ def test_of_two_answers_the_better_one_counts_whatever_its_side(run):
     assert {row["label"] for row in rows} == {1.0}
     assert {(row["system"], row["against"]) for row in rows} == {("zebra-1", "yak-2")}
     assert "All 30 items are labelled" in page
+
+
+def test_pairs_are_drawn_by_the_difference_of_their_scores_where_both_have_one(tmp_path):
+    scores = {"zebra-1": [at / 11 for at in range(12)], "yak-2": [0.5] * 12}
+    scores["zebra-1"][3] = scores["yak-2"][4] = None
+    rows = [
+        task_row(at, score, model=model, text=f"{model} answers {at}")
+        for model, values in scores.items()
+        for at, score in enumerate(values)
+    ]
+    path = task_run(tmp_path / "run", rows).folder
+    # Half of the difference plus .5: of the first pair .5 + (0 - .5) / 2 = .25, of the last .5 + (1 - .5) / 2 = .75.
+    halves = {at: 0.5 + (at / 11 - 0.5) / 2 for at in range(12) if at not in (3, 4)}
+    pairs = draw([LabelItem(str(at), "zebra-1", "yak-2", half) for at, half in halves.items()], 5)
+
+    with open_sitting(SittingOptions(str(path), ("ann",), BETTER, pair=("zebra-1", "yak-2"), count=5)) as (
+        session,
+        notes,
+    ):
+        assert session.draw == draw_name(pairs)
+    assert notes == ["2 of 12 items have no bleu: left out"]
 
 
 def test_a_tie_is_half(run):

@@ -18,12 +18,6 @@ CHOICE = HEAD + (
 SHOTS = "num_fewshot: 1\nfewshot_config: {sampler: first_n, samples: [{q: one, a: A}, {q: two, a: B}]}\n"
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def weigh(request, _n=0, *, without=()):
     """Echo a prompt with numbers by the words' lengths: longer words are less likely, even ones the likeliest."""
     tokens = [*re.findall(r"\s*\S+|\s+$", request["prompt"]), " new"]

@@ -8,12 +8,6 @@ import markbook
 from markbook.errors import ConfigError, UsageError
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def run(folder, lines, replies=("x", "y"), code=None, **options):
     if code is not None:
         (folder / "utils.py").write_text(code, encoding="utf-8")

@@ -31,12 +31,6 @@ def run(folder, language, replies):
     return markbook.run_task("demo.yaml", predictions=answers, output="out", isolation="weak", workers=1)
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def test_a_translation_is_marked_by_running_it(folder):
     other = "twice() {\n  echo $(($1 + $1))\n}\n"
     done = run(folder, "sh", [f"Here it is:\n```bash\n{other}```\nIt adds.\n", "square() { echo 6; }\n"])

@@ -3,9 +3,11 @@
 import json
 import random
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from hashlib import sha256
 
 import pytest
+from support import wild_kit
 from support.review_kit import markbook as command, only_run
 from support.wild_kit import said, task, write
 
@@ -22,17 +24,7 @@ GENERATED = (
 
 
 A_ROWS = [{"q": "q0", "a": "a0"}, {"q": "q1", "a": "a1"}]
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def run_task(*more):
-    code, shown, messages = command("run", "lm.yaml", "--predictions", "said.jsonl", "--allow-code", "--json", *more)
-    return code, json.loads(shown)["tasks"]["demo"]["metrics"] if shown else {}, messages
+run_task = partial(wild_kit.run_task, "--allow-code")
 
 
 def test_a_task_that_shuffles_its_rows_has_the_same_number_in_every_run(folder):

@@ -19,12 +19,6 @@ CHOICE = HEAD + 'output_type: multiple_choice\ndoc_to_text: "Q: {{q}}\\nA:"\ndoc
 SAID = [[(-1.0, True), (-4.0, False)], [(-2.0, True), (-3.0, False)], [(-9.0, False), (-1.0, True)]]
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def samples(folder, said=SAID):
     """Write answers as lm-evaluation-harness logs them: numbers and truth as texts."""
     rows = [{"doc_id": n, "resps": [[[str(v), str(g)]] for v, g in pairs]} for n, pairs in enumerate(said)]

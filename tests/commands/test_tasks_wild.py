@@ -10,13 +10,6 @@ from support.wild_kit import HEAD, PLAIN, metrics, rows_of, said, task, write
 import markbook
 from markbook.errors import DataError
 
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 OWN = 'name: demo\ndata: {path: rows.jsonl}\nprompt: "{{ q }}"\nreference: "{{ a }}"\nmetrics: [exact_match]\n'
 
 

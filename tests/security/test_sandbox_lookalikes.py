@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 from support.verdict_kit import run
 
+from markbook.sandbox.guest import wire
 from markbook.sandbox.guest.examination.in_process_tests import canaries
 from markbook.sandbox.guest.examination.mutated_expectations import ExpectationFinder
 from markbook.sandbox.guest.examination.mutated_values import draw_from
@@ -172,6 +173,20 @@ def test_a_wrong_test_is_byte_for_byte_the_true_one_of_a_task_that_expects_that(
                 assert portable(wrong) == portable(same.as_shown())
 
     assert compared >= 40
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        (1, "a", [2.5, None]),
+        (slice(1, None, 2), "a", [slice("a", "b")]),  # what code holds from Python 3.14 on
+    ],
+)
+def test_compiled_code_is_read_as_it_was_sent(value):
+    code = compile("x = y[1:2]", "<test>", "exec").replace(co_consts=value)
+
+    assert wire.load_code(portable(value)) == value
+    assert wire.load_code(portable([code]))[0].co_consts == value
 
 
 def test_no_line_says_that_parts_have_changed_places():

@@ -13,7 +13,7 @@ from support.exam_kit import answer, hold, problem
 from support.fake_openai import FakeOpenAI, structured
 from support.load import PATIENCE
 from support.review_kit import markbook as command, only_run
-from support.wild_kit import said, task, write
+from support.wild_kit import run_task, said, task, write
 
 GENERATED = (
     "task: demo\ndataset_path: json\ndataset_kwargs: {data_files: {test: rows.jsonl}}\ntest_split: test\n"
@@ -30,17 +30,6 @@ TARGET = GENERATED.replace("'{{a}}'", "!function utils.f") + MATCH
 SEVERAL = BY_FUNCTION.replace("'{{a}}'", "!function utils.targets")
 TARGETS = "def targets(doc):\n    return ['x', 'y']\n"
 A_ROWS = [{"q": "q0", "a": "a0"}, {"q": "q1", "a": "a1"}]
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def run_task(*more):
-    code, shown, messages = command("run", "lm.yaml", "--predictions", "said.jsonl", "--json", *more)
-    return code, json.loads(shown)["tasks"]["demo"]["metrics"] if shown else {}, messages
 
 
 def run_code(folder, lines, utils):

@@ -86,6 +86,12 @@ def test_every_change_leaves_a_module_that_can_be_read_and_is_drawn_the_same_aga
         assert ast.dump(ast.parse(changed)) != ast.dump(ast.parse(source))
 
 
+def test_what_runs_inside_the_sandbox_is_left_without_a_mark_that_nothing_would_see(mutants, tmp_path):
+    one = mutants.mutants(mutants.GUEST / "scratch.py")[-1]
+
+    assert mutants.mark({7: one}, tmp_path) == [7]
+
+
 @pytest.mark.parametrize(
     ("line", "place"),
     [(1, None), (2, None), (3, (3, 4)), (4, (3, 4)), (5, (5, 8)), (6, (3, 4)), (7, (7, 8)), (9, (9, 4)), (10, (9, 4))],

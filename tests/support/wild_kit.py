@@ -2,6 +2,8 @@
 
 import json
 
+from support.review_kit import markbook
+
 HEAD = "task: demo\ndataset_path: json\ndataset_kwargs: {data_files: rows.jsonl}\ntest_split: train\n"
 PLAIN = HEAD + "doc_to_text: q\ndoc_to_target: a\n"
 
@@ -20,6 +22,12 @@ def task(folder, lines, rows=({"q": "q0", "a": "x"}, {"q": "q1", "a": "y"}), nam
 
 def said(folder, replies):
     return write(folder / "said.jsonl", [{"doc_id": n, "prediction": reply} for n, reply in enumerate(replies)])
+
+
+def run_task(*more):
+    """Run `lm.yaml` with the recorded answers; return exit code, metrics and messages."""
+    code, shown, messages = markbook("run", "lm.yaml", "--predictions", "said.jsonl", "--json", *more)
+    return code, json.loads(shown)["tasks"]["demo"]["metrics"] if shown else {}, messages
 
 
 def metrics(run):

@@ -1,13 +1,17 @@
-"""What is installed is found as the standard library finds it, without loading that."""
+"""What is installed is found as the standard library finds it, without loading that; and the processors that are ours."""
 
+import json
+import os
 import subprocess
 import sys
 from importlib import metadata
 
 import pytest
+from support.review_kit import markbook
 
-from markbook import installed
+from markbook import engine, installed
 from markbook.plugins import KINDS
+from markbook.serve.pool import Pool
 
 
 @pytest.fixture(autouse=True)
@@ -65,3 +69,25 @@ def test_finding_a_part_loads_no_archives_and_no_mail():
     )
 
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("usable", "in_machine", "count"),
+    [({1, 5, 6}, 64, 3), (None, 5, 5), (None, None, 1)],
+    ids=["some", "all", "unknown"],
+)
+def test_as_many_processors_are_used_as_this_process_may_use(monkeypatch, usable, in_machine, count):
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)  # as on other systems than Linux
+    if usable is not None:
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _process: usable, raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: in_machine)
+    started = []
+    monkeypatch.setattr("concurrent.futures.ProcessPoolExecutor", lambda workers, **_: started.append(workers))
+
+    code, shown, messages = markbook("doctor", "--json")
+    engine.local()
+
+    assert code in (0, 3), messages
+    assert json.loads(shown)["processors"] == count
+    assert started == [count][count == 1 :]  # one worker is this process
+    assert len(Pool().lanes) == count

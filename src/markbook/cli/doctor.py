@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import platform
 import sys
 import tempfile
@@ -14,6 +13,7 @@ import click
 
 from markbook.cli.options import json_option
 from markbook.errors import EnvironmentUnfitError, MarkbookError
+from markbook.installed import count_processors
 from markbook.languages import language, versions
 from markbook.sandbox import Layer, Sandbox
 
@@ -75,12 +75,10 @@ def examine() -> MachineFinding:
             level, layers = str(box.level), tuple(box.layers())
     except EnvironmentUnfitError as error:
         problem = str(error)
-    # Those that this process may use: in a container they can be fewer than the machine has.
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return MachineFinding(
         python=f"{platform.python_version()} ({sys.executable})",
         system=f"{platform.system()} {platform.release()} {platform.machine()}",
-        processors=usable,
+        processors=count_processors(),
         isolation=level,
         layers=layers,
         extras={name: all(map(_is_there, packages)) for name, packages in _EXTRAS.items()},

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 from functools import partial
 from typing import Any
 
@@ -21,6 +20,7 @@ from markbook.cli.options import (
     read_baseline,
     verbose_option,
 )
+from markbook.installed import count_processors
 from markbook.option import GATES_AND_STOPPING, record_from
 from markbook.runs.tasks.task_options import TaskOptions
 
@@ -70,8 +70,7 @@ def command(**options: Any) -> int:
     baseline = read_baseline(options, "run")
     terminal = TaskTerminal(verbose=options["verbose"], gates=gates, baseline=baseline, model=options["model"] or "")
     # The command's own process may be imported again by workers; a caller's script may not.
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    workers = options["workers"] or (usable if options["engine"] == "local" else None)
+    workers = options["workers"] or (count_processors() if options["engine"] == "local" else None)
     with ended_by_signal(), terminal:
         run = conduct(Tasks(), record_from(TaskOptions, {**options, "workers": workers}), terminal)
     summary = TaskResults(run).summary

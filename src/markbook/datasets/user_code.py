@@ -11,6 +11,7 @@ import json
 import os
 import random
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -226,6 +227,10 @@ class Finder:
         return attribute_value  # type: ignore[no-any-return]  # callable, checked above
 
 
+_drawing = threading.RLock()
+"""Held where numbers are drawn: the generators are those of all threads."""
+
+
 @contextlib.contextmanager
 def seed_generators() -> Iterator[None]:
     """Draw the same numbers in every run, by the seeds of lm-evaluation-harness; the caller's state is restored.
@@ -234,35 +239,60 @@ def seed_generators() -> Iterator[None]:
     """
     import numpy as np
 
-    python_state, numpy_state = random.getstate(), np.random.get_state()  # noqa: NPY002 - tasks draw from this one
-    torch = sys.modules.get("torch")
-    torch_state = None if torch is None else torch.get_rng_state()
-    random.seed(0)
-    np.random.seed(1234)  # noqa: NPY002 - as above
-    if torch is not None:
-        torch.manual_seed(1234)
-    try:
-        yield
-    finally:
-        random.setstate(python_state)
-        np.random.set_state(numpy_state)  # noqa: NPY002 - as above
-        if torch is not None and torch_state is not None:
-            torch.set_rng_state(torch_state)
+    with _drawing:
+        python_state, numpy_state = random.getstate(), np.random.get_state()  # noqa: NPY002 - tasks draw from this one
+        torch = sys.modules.get("torch")
+        torch_state = None if torch is None else torch.get_rng_state()
+        random.seed(0)
+        np.random.seed(1234)  # noqa: NPY002 - as above
+        if torch is not None:
+            torch.manual_seed(1234)
+        try:
+            yield
+        finally:
+            random.setstate(python_state)
+            np.random.set_state(numpy_state)  # noqa: NPY002 - as above
+            if torch is not None and torch_state is not None:
+                torch.set_rng_state(torch_state)
 
 
-@contextlib.contextmanager
-def _output_to_stderr() -> Iterator[None]:
-    """Send to stderr what foreign code prints, also by itself or by a program that it starts: our standard output is data."""
-    with contextlib.ExitStack() as restored, contextlib.redirect_stdout(sys.stderr):
+class _OutputToStderr:
+    """Sends to stderr what foreign code prints, also by itself or by a program that it starts: our standard output is data.
+
+    Standard output is that of all threads. So the first one that comes redirects it, and the last one that leaves restores
+    it: were each to restore what it had found, one would put back another's redirection, and it would stay.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._count = 0
+        self._restored = contextlib.ExitStack()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._count == 0:
+                self._redirect()
+            self._count += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._count -= 1
+            if self._count == 0:
+                self._restored.close()
+
+    def _redirect(self) -> None:
         with contextlib.suppress(OSError, ValueError):  # a process without these descriptors has nothing to protect
             flush_output = sys.__stdout__.flush if sys.__stdout__ is not None else lambda: None
             flush_output()
             output = os.dup(1)
-            restored.callback(os.close, output)
+            self._restored.callback(os.close, output)
             os.dup2(2, 1)
-            restored.callback(os.dup2, output, 1)
-            restored.callback(flush_output)
-        yield
+            self._restored.callback(os.dup2, output, 1)
+            self._restored.callback(flush_output)
+        self._restored.enter_context(contextlib.redirect_stdout(sys.stderr))
+
+
+_output_to_stderr = _OutputToStderr()
 
 
 def _describe_error(error: BaseException) -> str:
@@ -280,7 +310,7 @@ def call_user_function(function: Function, found: Callable[..., Any], *given: An
         ForeignError: it raised, or ended the program.
     """
     try:
-        with _output_to_stderr():
+        with _output_to_stderr:
             return found(*given, **options)
     except KeyboardInterrupt:
         raise
@@ -394,7 +424,7 @@ def _import(path: Path, name: str, function: Function) -> ModuleType | None:
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module  # records of a class look their module up while it is read
     try:
-        with _output_to_stderr():
+        with _output_to_stderr:
             spec.loader.exec_module(module)
     # The plugin border: whatever foreign code raises at import is its author's to read.
     except BaseException as error:

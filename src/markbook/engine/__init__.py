@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from markbook import plugins
 from markbook.errors import ConfigError, IncompleteError
+from markbook.installed import count_processors
 
 _T = TypeVar("_T")
 
@@ -32,7 +33,7 @@ def local(workers: int | None = None, *, with_caller: bool = False) -> Executor:
         ConfigError: fewer than one worker.
     """
     if workers is None:
-        workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        workers = count_processors()
     if workers < 1:
         raise ConfigError(f"{workers} workers can do no work", hint="--workers 1 or more")
     if workers == 1:

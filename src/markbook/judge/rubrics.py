@@ -662,9 +662,6 @@ def cut(sections: Sequence[str], *, size: int = PART_CHARS, most: int = MOST_PAR
     """Return a paper's sections gathered into parts of at most `size` characters, whole sections where they fit."""
     # A section longer than a part is cut within; shorter ones stay whole, so that a judge sees few torn sentences.
     pieces = [text[start : start + size] for text in sections for start in range(0, len(text), size)]
-    total = sum(map(len, pieces))
-    if not total:
-        return Cut((), 0.0)
     texts: list[str] = []
     for piece in pieces:
         if texts and len(texts[-1]) + len(piece) + 2 <= size:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
 
 from markbook.errors import EnvironmentUnfitError, UsageError
+from markbook.installed import count_processors
 from markbook.sandbox.guest import scratch, wire
 from markbook.sandbox.guest.walls.isolation import SCRATCH
 from markbook.sandbox.job import PRELOADED
@@ -396,10 +397,8 @@ class WorkerPool:
         """Set up, starting nothing; the arguments are those of `Sandbox` and `Worker`."""
         self._main = main
         self._folders = folders
-        self._processors = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-        self._count = count or max(1, len(self._processors) or (os.cpu_count() or 1))
-        if not pinned:
-            self._processors = []
+        self._processors = sorted(os.sched_getaffinity(0)) if pinned and hasattr(os, "sched_getaffinity") else []
+        self._count = count or count_processors()
         self._first = first
         self._isolation = isolation
         self._interpreter = interpreter

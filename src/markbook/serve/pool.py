@@ -30,12 +30,12 @@ from __future__ import annotations
 
 import asyncio
 import math
-import os
 import time
 from collections import Counter, OrderedDict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from markbook.installed import count_processors
 from markbook.programs import ensure_marks, refuse_unsupported
 from markbook.programs.sandboxes import BoxSettings
 from markbook.sandbox.job import all_failed, digest, may_be_remembered, task_name
@@ -79,7 +79,7 @@ class Pool:
         """Set up, starting nothing."""
         self.settings = settings
         self._remote = None if settings.engine == "local" else EngineSandboxes(settings.engine, settings.box)
-        processors = len(os.sched_getaffinity(0))
+        processors = count_processors()
         count = settings.box.workers or (_AT_ONCE if self._remote else processors)
         self._desk = WorkQueue(settings.queue)
         self.lanes = [

@@ -213,7 +213,7 @@ def extract_answer(
         if raw and tests.lstrip().startswith("}"):
             # The brace of the tests ends what the prompt began; a completion that has it too ends before its own.
             brace, depth = f"{begun[: len(begun) - len(begun.lstrip())]}}}", 0
-            for number, line in enumerate(lines):
+            for number, line in enumerate(_blank_texts(code, prompt).split("\n")):
                 depth += line.count("{") - line.count("}")
                 if depth < 0 and line.rstrip() == brace:
                     code = "\n".join([*lines[:number], ""])
@@ -230,7 +230,10 @@ def extract_answer(
         lines_known = {_SPACE.sub("", line) for line in head}
         imports = (line for line in before.split("\n") if _IMPORT.fullmatch(line))
         head = [*(line for line in imports if _SPACE.sub("", line) not in lines_known), *head]
-    body = _until_its_end(lines[first_line:], closed_by_tests=tests.lstrip().startswith("}"))
+    body = lines[first_line:]
+    end = _find_end(_blank_texts("\n".join(body), prompt).split("\n"))
+    if end is not None:
+        body = body[: end if tests.lstrip().startswith("}") else end + 1]
     return "\n".join([*head, *body]) + "\n", step, "whole"  # type: ignore[return-value]  # one of the two
 
 
@@ -263,13 +266,31 @@ def _extract_fenced(reply: str, begun: str) -> tuple[str, str]:
     return (with_it or named or blocks)[0], "fence"
 
 
-def _until_its_end(lines: list[str], *, closed_by_tests: bool) -> list[str]:
-    """Return a definition from its first line to the brace that stands as far in as that line; all, if none does."""
+def _find_end(lines: list[str]) -> int | None:
+    """Return the place of the brace that stands as far in as a definition's first line, from which the lines go on."""
     first = lines[0]
     if not "".join(lines[:2] if first.rstrip().endswith(")") else lines[:1]).rstrip().endswith("{"):
-        return lines
+        return None
     inset = first[: len(first) - len(first.lstrip())]
-    for number, line in enumerate(lines[1:], start=1):
-        if line.rstrip() in (f"{inset}}}", f"{inset}}};"):
-            return lines[: number if closed_by_tests else number + 1]
-    return lines
+    ends = (f"{inset}}}", f"{inset}}};")
+    return next((number for number, line in enumerate(lines) if number and line.rstrip() in ends), None)
+
+
+# Texts and comments, in which a brace is only a character. Raw texts of C++, of Rust and D, and of C#; `\\.` goes first so that
+# an escaped quote begins no text. What is never closed goes on to the end, or counts for nothing where it had to end on its
+# line: either way no character is read more than twice.
+_APART = re.compile(
+    r"\\.|//[^\n]*+|/\*.*?(?:\*/|\Z)"
+    r'|\b(?:u8|[LUu])?R"([^()\s\\]{0,16}+)\(.*?(?:\)\1"|\Z)|\bb?r(#{0,8}+)".*?(?:"\2|\Z)|(?:@\$?|\$@)"(?:[^"]|"")*+(?:"|\Z)'
+    r'|""".*?(?:"""|\Z)|"(?:[^"\\\n]|\\.)*+"'
+    r"|'(?:[^'\\\n]|\\.[^'\n]{0,8})'|`[^`\n]*+`",
+    re.DOTALL,
+)
+_APART_BY_HASH = re.compile(r"""\\.|(?<!\S)#[^\n]*+|"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+'""", re.DOTALL)
+_HASH_COMMENT = re.compile(r"^[ \t]*#[ !]", re.MULTILINE)
+
+
+def _blank_texts(code: str, prompt: str) -> str:
+    """Return a program with spaces where its texts and comments are; comments are begun as in the prompt."""
+    pattern = _APART_BY_HASH if _HASH_COMMENT.search(prompt) else _APART
+    return pattern.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), code)

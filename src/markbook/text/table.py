@@ -199,7 +199,7 @@ def plot(title: str, spots: Sequence[Spot], ends: tuple[float, float], *, width:
             low = spot.value if spot.low is None else spot.low
             high = spot.value if spot.high is None else spot.high
             first, last = (_place(end, ends, width) for end in (low, high))
-            cells[first : last + 1] = "-" * (last + 1 - first)
+            cells[first:last] = "-" * (last - first)
             cells[first] = cells[last] = "|"
             cells[_place(spot.value, ends, width)] = "o"
         rows.append((spot.name, format_number(spot.value), "".join(cells).rstrip()))

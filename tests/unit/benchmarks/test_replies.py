@@ -103,3 +103,51 @@ def test_a_brace_that_the_completion_itself_opens_does_not_end_it(more):
     text, _, _ = extract_answer(body, "int twice(int x) {\n", "}\nint main() { }\n")
 
     assert text == "int twice(int x) {\n" + body
+
+
+CPP = ("// twice\nint twice(int x) {\n", "}\nint main() { }\n")
+BASH = ("#!/bin/bash\n# twice\ntwice() {\n", '}\n\ncandidate() {\n    twice "$@"\n}\n')
+OF_JAVA = (JAVA, JAVA_TESTS)
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "line"),
+    [
+        (CPP, 'std::string open = "{";'),
+        (CPP, 'std::string open = "\\"{";'),
+        (CPP, "if (c == '{') c = '\\'';"),
+        (CPP, "char quote = '\"'; // a {"),
+        (CPP, "// it doesn't close what { opens"),
+        (CPP, "/* neither {\n   nor { */"),
+        (CPP, 'auto raw = R"x({)" { )x";'),
+        (CPP, "int million = 1'000'000; // {"),
+        (CPP, "int x = 3 / 2; char open = '\\x7b';"),
+        (CPP, "template <typename T> void f(); // it's {"),
+        (OF_JAVA, 'String open = "{", close = "{";'),
+        (OF_JAVA, "if (string.charAt(0) == '{') return 0;"),
+        (OF_JAVA, 'String text = """\n    {\n    """;'),
+        (OF_JAVA, "/** {@code { } */"),
+        (BASH, "local open='{'"),
+        (BASH, 'local open="{" # it is a {'),
+        (BASH, "# what's a {?"),
+        (BASH, "local count=${#1} last=${1#*\\}}"),
+    ],
+)
+def test_braces_in_texts_and_comments_do_not_move_the_end_of_a_completion(benchmark, line):
+    prompt, tests = benchmark
+    inset = " " * (4 if benchmark is OF_JAVA else 0)
+    body = f"{inset}    {line}\n{inset}    return 2;\n"
+
+    text, _, form = extract_answer(f"{body}{inset}}}\nwhat comes behind it {{\n}}\n", prompt, tests)
+
+    assert (text, form) == (prompt + body, "completion")
+
+
+@pytest.mark.parametrize("line", ['auto text = R"(\n}\n)";', "/*\n}\n*/"])
+def test_a_brace_in_a_text_or_comment_does_not_end_a_definition_that_repeats_the_prompt(line):
+    prompt, tests = CPP
+    body = f"int twice(int x) {{ // {{\n{line}\n    return 2;\n"
+
+    text, _, form = extract_answer(f"```cpp\n{body}}} // twice\nint main() {{\n}}\n```\n", prompt, tests)
+
+    assert (text, form) == (body, "whole")

@@ -243,6 +243,14 @@ def test_sandbox_fusion(tmp_path):
     assert found.samples[0].meta == {"topic": "S", "difficulty": "HARD"}
 
 
+@pytest.mark.parametrize("test", [None, 7, {"input": {}}, "assert f(1)", "[", "[{}]"])
+def test_what_is_not_a_list_of_inputs_and_outputs_leaves_a_row_to_its_own_format(tmp_path, caplog, test):
+    found = load(tmp_path, {**OURS, "content": "C", "test": test})
+
+    assert (found.format, [sample.id for sample in found.samples]) == (load(tmp_path, OURS).format, ["p/1"])
+    assert caplog.messages == []  # no reader stumbled over it
+
+
 @pytest.mark.skipif(not SHARED.exists(), reason="the real data are not here")
 @pytest.mark.parametrize(
     ("name", "form", "problems"), [("code_contests", "sandbox-fusion", 19), ("live_code_bench", "livecodebench", 3)]

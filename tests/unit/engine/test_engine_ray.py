@@ -182,7 +182,9 @@ class FakeRay:
     def cluster_resources(self):
         return self._resources
 
-    def remote(self, **_options):
+    def remote(self, **options):
+        self.options = options
+
         def wrap(call):
             class Task:
                 @staticmethod
@@ -203,6 +205,15 @@ def test_a_cluster_with_less_than_a_processor_does_work(monkeypatch, processors)
     monkeypatch.setitem(sys.modules, "ray", FakeRay(processors))
 
     assert plugins.create("engines", "ray").submit(abs, -1).result(5) == 1
+
+
+def test_a_piece_of_work_takes_one_processor(monkeypatch):
+    ray = FakeRay(3)
+    monkeypatch.setitem(sys.modules, "ray", ray)
+
+    plugins.create("engines", "ray")
+
+    assert ray.options["num_cpus"] == 1
 
 
 def test_what_cannot_be_sent_is_the_error_of_its_own_future(monkeypatch):

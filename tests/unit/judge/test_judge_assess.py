@@ -16,7 +16,7 @@ from markbook.judge.assess import (
     make_review_questions,
 )
 from markbook.judge.client import reduce_logprobs, weigh
-from markbook.judge.rubrics import CONSTRUCTIVENESS, TECHNICAL_ACCURACY, cut
+from markbook.judge.rubrics import CONSTRUCTIVENESS, TECHNICAL_ACCURACY, Cut, cut
 from markbook.types import MissingKind
 
 NAMES = [criterion.name for criterion in CONSTRUCTIVENESS.criteria]
@@ -141,6 +141,11 @@ def test_a_paper_beyond_the_most_parts_says_how_much_was_read():
     assert len(found.parts) == 10
     assert found.coverage == pytest.approx(0.1)
     assert {part.of for part in found.parts} == {100}
+
+
+@pytest.mark.parametrize("sections", [[], [""]])
+def test_an_empty_paper_has_no_parts_and_none_of_it_is_left_out(sections):
+    assert cut(sections) == Cut((), 1.0)
 
 
 @given(st.lists(st.text(min_size=1, max_size=300), max_size=20), st.integers(50, 200))

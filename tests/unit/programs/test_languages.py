@@ -287,6 +287,31 @@ def test_an_exam_refuses_a_language_that_is_not_here_and_leaves_it_out_on_reques
         assert "scored 1 of 2" in head, name
 
 
+def test_an_exam_ends_a_completion_with_its_function_whatever_braces_its_texts_hold(tmp_path):
+    here("bash")
+    tests = (
+        '}\n\ncandidate() {\n    twice "$@"\n}\n\nset -e\nrun_test() {\n    [[ $(candidate 4) = "8" ]]\n}\n\nrun_test\n'
+    )
+    row = {
+        "name": "a",
+        "language": "sh",
+        "prompt": "#!/bin/bash\n# twice\ntwice() {\n",
+        "tests": tests,
+        "stop_tokens": [],
+    }
+    completion = "    local open='{' # {\n    echo $((2 * $1))\n}\n\necho \"twice 4 is $(twice 4)\"\n"
+    benchmark = write_rows(tmp_path / "b.jsonl", [row])
+    answers = write_rows(tmp_path / "a.jsonl", [{"task_id": "a", "completion": completion}])
+
+    code, _, messages = review_kit.markbook(
+        "exam", "--benchmark", benchmark, "--solutions", answers, "--output", tmp_path / "out", "--workers", 1
+    )
+
+    assert code == 0, messages
+    run = review_kit.only_run(tmp_path / "out")
+    assert json.loads((run / "a" / "test_results_score.json").read_text())["total"] == 100.0
+
+
 def test_an_answer_that_repeats_the_prompt_goes_as_far_as_its_definition():
     prompt = "#include <vector>\n// twice\nint twice(int x) {\n"
     reply = "Sure:\n```cpp\n#include <vector>\n#include <map>\nint twice(int x) {\n    return 2*x;\n}\nint main() { }\n```\nDone."

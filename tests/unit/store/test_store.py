@@ -4,8 +4,10 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 import pytest
+from support.load import PATIENCE
 
 from markbook.errors import DataError, OutputError, RunInUseError, StorageError, UsageError
 from markbook.store import Manifest, RealDisk, RunWriter, open_run
@@ -66,6 +68,18 @@ def test_full_group_is_acknowledged_without_commit(tmp_path):
         journal.add("outcome", (i,), {})
 
     assert len(list(read(RealDisk(), tmp_path / "journal"))) == GROUP_ROWS
+    journal.close()
+
+
+def test_rows_that_no_other_row_follows_are_acknowledged_all_the_same(tmp_path):
+    journal = Journal.start(RealDisk(), tmp_path / "journal")
+
+    for count in (1, 2):
+        journal.add("outcome", (count,), {})
+        deadline = time.monotonic() + PATIENCE
+        while len(list(read(RealDisk(), tmp_path / "journal"))) < count:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
     journal.close()
 
 

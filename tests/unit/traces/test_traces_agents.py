@@ -295,6 +295,15 @@ def test_openhands_calls_take_the_models_own_arguments_and_the_commands_exit_cod
     assert trace.unrecognised == {}
 
 
+def test_openhands_events_that_say_no_kind_are_counted(written):
+    strays = [{"source": "agent", "args": {}}, {"source": "user"}]
+
+    trace = read_trace(written({"history": [*OPENHANDS, *strays]}))
+
+    assert trace.unrecognised == {"events without a kind": 2}
+    assert trace.tool_calls == read_trace(written(OPENHANDS)).tool_calls
+
+
 def test_openhands_running_sums_count_once_and_last(written):
     def metrics(read, cost):
         usage = {"prompt_tokens": read, "completion_tokens": 20, "cache_read_tokens": 7, "cache_write_tokens": 0}
