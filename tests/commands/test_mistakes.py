@@ -154,6 +154,7 @@ MISTAKES = [
     ("trace nothing.json", 2, "nothing.json"),
     ("trace rows.jsonl", 2, "rows.jsonl"),
     ("noise done", 2, "no sample was run twice", "name two runs"),
+    ("noise done ./done", 2, "the same run is named twice", "done"),
     ("import file -o x", 2, "file"),
     ("list metric", 2, "did you mean 'metrics'"),
     ("init exm", 2, "exm", "exam"),

@@ -461,6 +461,7 @@ MEASURES = {
     "another extraction": (OWN + "metrics: [exact_match]\n", OWN + "extract: code\nmetrics: [exact_match]\n", "extract:code"),
     "another filter": (GENERATED + STEPS.format("a.") + MATCH, GENERATED + STEPS.format(".*") + MATCH, "filters:"),
     "other tests": (TESTED, TESTED.replace("tests: t", "tests: u"), "target:"),
+    "another version of the task": (GENERATED + MATCH, GENERATED + MATCH + "metadata: {version: 2.0}\n", "task version:2.0"),
     "another profile": (OWN + "tests: t\nmetrics: [exact_match]\n", (OWN + "tests: t\nmetrics: [exact_match]\n", "--profile", "documented"), "profile:documented"),
     "another time limit": (TESTED, (TESTED, "--timeout", "7"), "timeout:7.0"),
 }  # fmt: skip

@@ -54,7 +54,11 @@ def noise(runs: Sequence[RunLike], *, metric: str | Sequence[str] | None = None,
     Raises:
         DataError: no item has two values.
     """
-    sheets = read_titled_sheets(open_runs(runs), metric)
+    opened = open_runs(runs)
+    for number, run in enumerate(opened):
+        if any(run.folder.samefile(other.folder) for other in opened[:number]):
+            raise DataError("the same run is named twice: it does not differ from itself", at=str(run.folder))
+    sheets = read_titled_sheets(opened, metric)
     # Runs that were measured differently differ by more than their noise.
     check_signatures(sheets)
     sheet = merge_sheets(sheets)

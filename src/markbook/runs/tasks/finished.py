@@ -125,6 +125,9 @@ def sign_task(metric: str, signature: str, task: str, config: Mapping[str, Any],
     for label, names in (("target", _TARGETS), ("filters", _FILTERS)):
         if values := {name: keys[name] for name in names if keys.get(name) is not None}:
             parts.append(f"{label}:{digest(values)[:12]}")
+    metadata = keys.get("metadata")
+    if version := keys.get("version") or (metadata.get("version") if isinstance(metadata, Mapping) else None):
+        parts.append(f"task version:{version}")
     if config.get("profile") == "documented":
         parts.append("profile:documented")
     code = {name: inputs[name] for name in inputs if name.startswith(f"{task}/{CODE}/")}
