@@ -118,11 +118,13 @@ class MarkedRows(Spool[Row]):
             counts: whether the attempts of one model at one sample are counted, because the format does not number them.
         """
         self._seen: Counter[tuple[str, str]] | None = Counter() if counts else None
-        self._keys: set[int] = set()
+        self._scores: dict[int, int] = {}
         self.nameless = 0
         """Rows that do not say which sample they are of: they are left out, for together they would be one."""
         self.repeated = 0
         """Rows of an attempt that there is a row of already: they are left out."""
+        self.is_contradicted = False
+        """Whether one of these has other scores than the attempt's first row."""
         self.inside: dict[str, bool] = {}
         """Of each metric whether all its values lie in 0..1."""
         self.covered: Counter[str] = Counter()
@@ -140,11 +142,14 @@ class MarkedRows(Spool[Row]):
                 record = replace(record, index=index)
             self._seen[at] += 1
         else:
-            key = hash((record.model, record.id, record.index))  # 64 bits, so that memory does not follow the names
-            if key in self._keys:
+            # 64 bits of each, so that memory does not follow the names
+            key = hash((record.model, record.id, record.index))
+            scores = hash(repr([(name, getattr(value, "kind", value)) for name, value in record.metrics.items()]))
+            if key in self._scores:
                 self.repeated += 1
+                self.is_contradicted = self.is_contradicted or self._scores[key] != scores
                 return
-            self._keys.add(key)
+            self._scores[key] = scores
         _note_range(self.inside, record)
         self.covered.update(list(record.metrics))
         super().append(record)
