@@ -294,6 +294,103 @@ def test_the_page_of_an_attempt_has_what_only_later_rows_say(tmp_path):
     assert [entry["text"] for entry in entries] == ["", "", "", "seven"]
 
 
+# Files of a known format
+
+
+def human_eval(folder, name="mine", **more):
+    rows = [
+        {"task_id": f"t{at}", "model": m, "completion": "x", "result": "passed", "passed": True, "quality": q, **more}
+        for m, q in (("A", 0.9), ("B", 0.1))
+        for at in range(4)
+    ]
+    return write(folder, rows, name=name), "item=task_id,model=model,score=quality", "human-eval"
+
+
+def lm_eval(folder, name="samples_demo_2026-01-01T00-00-00.000000", *, results=False):
+    rows = [
+        {"doc_id": at, "doc": {}, "target": "a", "arguments": [], "resps": [["a"]], "filtered_resps": ["a"],
+         "filter": "none", "exact_match": 1.0, "quality": 0.5}
+        for at in range(4)
+    ]  # fmt: skip
+    if results:
+        folder.mkdir(exist_ok=True)
+        (folder / "results_2026-01-01T00-00-00.000000.json").write_text(
+            json.dumps({"results": {"demo": {}}, "config": {}, "versions": {}})
+        )
+    return write(folder, rows, name=name), "item=doc_id,score=quality", "lm-eval"
+
+
+def every_eval_ever(folder):
+    rows = [
+        {"evaluation_id": "e", "model_id": m, "sample_id": f"s{at}", "evaluation": {"score": 1}, "quality": 0.5}
+        for m in "AB"
+        for at in range(3)
+    ]
+    return write(folder, rows), "item=sample_id,model=model_id,score=quality", "every-eval-ever"
+
+
+def tau_bench(folder):
+    rows = [{"task_id": at, "reward": 1.0, "traj": [], "trial": 0, "quality": 0.5} for at in range(3)]
+    return write(folder, rows, "json"), "item=task_id,score=quality", "tau-bench"
+
+
+def helm(folder):
+    rows = [{"instance_id": f"i{at}", "train_trial_index": 0, "stats": [], "quality": 0.5} for at in range(3)]
+    return write(folder, rows, "json", "per_instance_stats"), "item=instance_id,score=quality", "helm"
+
+
+KNOWN = {
+    "human-eval": human_eval,
+    "lm-eval": lm_eval,
+    "lm-eval under another name": lambda folder: lm_eval(folder, "mine"),
+    "lm-eval beside its results": lambda folder: lm_eval(folder, results=True),
+    "every-eval-ever": every_eval_ever,
+    "tau-bench": tau_bench,
+    "helm": helm,
+}
+
+
+@pytest.mark.parametrize("kind", KNOWN)
+@pytest.mark.parametrize("beside", [False, True])
+@pytest.mark.parametrize("verb", ["compare", "import"])
+def test_a_map_of_a_known_formats_columns_is_refused(tmp_path, kind, beside, verb):
+    path, columns, name = KNOWN[kind](tmp_path)
+    item, score = (dict(part.split("=") for part in columns.split(","))[role] for role in ("item", "score"))
+    other = [write(tmp_path, [{item: "t0", "model": "C", "model_id": "C", score: 0.5}], name="other")] if beside else []
+
+    code, out, err = command(
+        verb, path, *other, "--map", columns, *(["-o", tmp_path / "out"] if verb == "import" else [])
+    )
+
+    assert (code, out) == (2, "")
+    assert f"{path}: --map names the columns of plain tables, and this is a file of {name}" in err
+
+
+@pytest.mark.parametrize("columns", ["score=qualty", "item=nothing,score=quality", "item=doc_id,score=nothing"])
+@pytest.mark.parametrize("verb", ["compare", "import", "report"])
+def test_a_map_that_is_for_none_of_the_files_is_refused(tmp_path, columns, verb):
+    path, _, _ = lm_eval(tmp_path)
+    end = {"compare": [], "import": ["-o", tmp_path / "out"], "report": ["--format", "md", "-o", tmp_path / "out"]}[
+        verb
+    ]
+
+    code, _, err = command(verb, path, "--map", columns, *end)
+
+    assert code == 2, err
+    assert f"{path}: --map names the columns of plain tables, and this is a file of lm-eval" in err
+
+
+def test_a_map_stays_that_of_the_table_where_a_known_format_is_the_baseline(tmp_path):
+    path, _, _ = lm_eval(tmp_path)
+    table = write(tmp_path, [{"id": f"demo/{at}", "who": "C", "exact_match": 1} for at in range(4)], name="other")
+    columns = ("--map", "item=id,model=who,score=exact_match")
+
+    code, out, err = command("compare", table, *columns, "--fail-if-worse", path, "--json")
+
+    assert code == 0, err
+    assert figures(json.loads(out)) == {"C": (1.0, 4, 4, {}), tmp_path.name: (1.0, 4, 4, {})}
+
+
 @pytest.mark.parametrize("place", range(3))
 def test_a_row_of_every_eval_ever_without_a_model_is_nobodys_where_others_name_one(tmp_path, place):
     row = {"evaluation_id": "e", "model_id": "A", "sample_id": "1", "evaluation": {"score": 1.0}}
@@ -304,3 +401,16 @@ def test_a_row_of_every_eval_ever_without_a_model_is_nobodys_where_others_name_o
 
     assert figures(comparison) == {"A": (1.0, 1, 1, {}), "B": (1.0, 1, 1, {})}
     assert any("1 row of this every-eval-ever file was left out: no model" in note for note in comparison["notes"])
+
+
+def test_a_map_beside_runs_alone_is_refused(tmp_path):
+    table = write(tmp_path, [{"id": "q", "who": who, "right": 1} for who in "AB"])
+    columns = ("--map", "item=id,model=who,score=right")
+    code, out, err = command("import", table, *columns, "-o", tmp_path / "out")
+    assert code == 0, err
+
+    code, _, err = command("compare", out.strip(), *columns)
+
+    assert code == 2, err
+    assert "--map names the columns of plain tables, and this is a run" in err
+    assert figures(compared(out.strip())) == {"A": (1.0, 1, 1, {}), "B": (1.0, 1, 1, {})}

@@ -12,6 +12,7 @@ from markbook.files.jsonl import Rejection
 from markbook.files.stream import Source, elements
 from markbook.files.tables import read_table, suffix
 from markbook.foreign.reading import (
+    TABLE,
     Marked,
     MarkedRows,
     ResultsProbe,
@@ -61,7 +62,7 @@ def parse_columns(text: str) -> dict[str, str]:
 class Plain:
     """Reads CSV, JSON Lines, JSON and Parquet whose columns are called as `ROLES` are, or as the user says."""
 
-    name = "table"
+    name = TABLE
 
     def sniff(self, probe: ResultsProbe) -> int:
         """Return 99 where the user named the columns of a table, 30 where they have our names."""
