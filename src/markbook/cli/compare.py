@@ -135,12 +135,13 @@ def command(runs: tuple[str, ...], fail_if_worse: str | None, **options: Any) ->
     from markbook.store.reader import find_run, means_run
 
     gates = parse_gates(options["fail_under"])
-    opened = open_all_runs(runs, options["columns"])
+    paths = [*runs]
     # A name may be a run's folder or a model: what exists on the disk is meant as a run.
     is_run = fail_if_worse is not None and means_run(fail_if_worse)
     if fail_if_worse is not None and is_run:
         # Put last, so that its position tells its models from those that are held against it.
-        opened += open_all_runs([str(find_run(fail_if_worse, options["columns"]))], options["columns"])
+        paths.append(str(find_run(fail_if_worse, options["columns"])))
+    opened = open_all_runs(paths, options["columns"])
     baseline = len(opened) - 1 if is_run else None
     sheet = read_sheets(opened, metric=options["metric"], allow_different_measures=options["allow_different_measures"])
     if gates and sheet.is_of_rows:

@@ -33,21 +33,22 @@ def import_command(results: tuple[str, ...], output: str, columns: dict[str, str
 
     `compare`, `report` and `view` need no import: they read the files directly.
     """
+    from markbook.foreign.reading import check_map
     from markbook.runs.conductor import conduct
     from markbook.runs.foreign import ImportOptions
     from markbook.store.reader import foreign_paths
 
-    folders = []
+    paths: list[Path] = []
     for result in results:
-        paths = foreign_paths(result, columns)
-        if not paths:
+        if not (files := foreign_paths(result, columns)):
             raise DataError(
                 "no known format of results here", at=result, hint="see `markbook list foreign`; a table with --map"
             )
-        for path in paths:
-            # A run each: results below one folder may be of different tools and samples.
-            options = ImportOptions(results=path, columns=columns or {}, output=output)
-            folders.append(str(conduct("import", options).folder))
+        paths += files
+    check_map(paths, columns)
+    # A run each: results below one folder may be of different tools and samples.
+    requests = [ImportOptions(results=path, columns=columns or {}, output=output) for path in paths]
+    folders = [str(conduct("import", request).folder) for request in requests]
     click.echo(json.dumps({"runs": folders}, indent=2) if as_json else "\n".join(folders))
     return 0
 

@@ -329,10 +329,16 @@ def open_all_runs(paths: Sequence[str], columns: Mapping[str, str] | None = None
 
     Raises:
         DataError: a path means none.
+        UsageError: columns are named, and none of them is a plain table.
     """
     from markbook.store import find_runs, open_run
 
-    return [open_run(run_path, columns=columns) for path in paths for run_path in find_runs(path, columns)]
+    run_paths = [run_path for path in paths for run_path in find_runs(path, columns)]
+    if columns:
+        from markbook.foreign.reading import check_map
+
+        check_map(run_paths, columns)
+    return [open_run(run_path, columns=columns) for run_path in run_paths]
 
 
 def fail_under_option(names: str, section: str = "") -> Callable[[_F], _F]:

@@ -119,6 +119,10 @@ def command(
     from markbook.store import open_run
 
     opened = open_run(run, columns=columns)
+    if columns:
+        from markbook.foreign.reading import check_map
+
+        check_map([opened.folder], columns)
     # Say on stderr how much of a run that broke off is marked
     if opened.status != "done":
         from markbook.results.kind import open_results

@@ -140,7 +140,12 @@ class EveryEvalEver:
         lost: Counter[str] = Counter()
         lower, mixed = _lower(path)
         rows, version = MarkedRows(counts=True), ""
+        has_models = any(words(record.get("model_id")).strip() for record in read_records(path, Counter()))
         for record in read_records(path, lost):
+            model = words(record.get("model_id"))
+            if has_models and not model.strip():
+                lost["no model"] += 1
+                continue
             question = mapping(record.get("input")).get("raw")
             name, sample = str(record.get("evaluation_name") or ""), words(record.get("sample_id"))
             value = read_value(mapping(record.get("evaluation")).get("score"))
@@ -148,7 +153,7 @@ class EveryEvalEver:
             is_hashed = isinstance(digest, str) and digest
             rows.append(
                 Row(
-                    words(record.get("model_id")) or file_stem(path), f"{name}/{sample}" if name and sample.strip() else sample,
+                    model or file_stem(path), f"{name}/{sample}" if name and sample.strip() else sample,
                     {lower_name("score") if mixed and name in lower else "score":
                         missing_failure(record["error"]) if record.get("error") else value},
                     0, cut_text(question), cut_text(reply[0] if isinstance(reply, list) and reply else reply),

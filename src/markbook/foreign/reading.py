@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from markbook import plugins
-from markbook.errors import DataError, MarkbookError
+from markbook.errors import DataError, MarkbookError, UsageError
 from markbook.files.content import MAX_DOCUMENT, MAX_VALUE, SPACE, is_zip, pieces, whole
 from markbook.files.jsonl import Line, Rejection, parse_object, read_jsonl
 from markbook.files.spool import Spool
+from markbook.files.tables import read_table
 from markbook.marks import Column, Row
 from markbook.text import cut
 from markbook.types import Direction, Missing, MissingKind, digest_text
@@ -91,6 +92,15 @@ class ResultsProbe:
             return not lacking
         return all(f'"{key}"' in self._wide for key in lacking)
 
+    def has_rows(self, columns: Mapping[str, str]) -> bool:
+        """Whether a row has both the item and the score that were named: in JSON Lines it need not be the first."""
+        wanted = {columns[role] for role in ("item", "score") if role in columns}
+        lines = read_table(self.path, numbers="open")
+        try:
+            return any(isinstance(line, Line) and wanted <= line.record.keys() for line in lines)
+        except MarkbookError:  # a document or a zip has no rows of columns
+            return False
+
     @cached_property
     def document(self) -> Any:
         """The whole file as one JSON value; NaN and the infinities are None.
@@ -118,11 +128,13 @@ class MarkedRows(Spool[Row]):
             counts: whether the attempts of one model at one sample are counted, because the format does not number them.
         """
         self._seen: Counter[tuple[str, str]] | None = Counter() if counts else None
-        self._keys: set[int] = set()
+        self._scores: dict[int, int] = {}
         self.nameless = 0
         """Rows that do not say which sample they are of: they are left out, for together they would be one."""
         self.repeated = 0
         """Rows of an attempt that there is a row of already: they are left out."""
+        self.is_contradicted = False
+        """Whether one of these has other scores than the attempt's first row."""
         self.inside: dict[str, bool] = {}
         """Of each metric whether all its values lie in 0..1."""
         self.covered: Counter[str] = Counter()
@@ -140,11 +152,14 @@ class MarkedRows(Spool[Row]):
                 record = replace(record, index=index)
             self._seen[at] += 1
         else:
-            key = hash((record.model, record.id, record.index))  # 64 bits, so that memory does not follow the names
-            if key in self._keys:
+            # 64 bits of each, so that memory does not follow the names
+            key = hash((record.model, record.id, record.index))
+            scores = hash(repr([(name, getattr(value, "kind", value)) for name, value in record.metrics.items()]))
+            if key in self._scores:
                 self.repeated += 1
+                self.is_contradicted = self.is_contradicted or self._scores[key] != scores
                 return
-            self._keys.add(key)
+            self._scores[key] = scores
         _note_range(self.inside, record)
         self.covered.update(list(record.metrics))
         super().append(record)
@@ -312,6 +327,10 @@ def file_stem(path: Path, *ends: str) -> str:
 SUFFIXES = (".json", ".jsonl", ".eval", ".csv", ".tsv", ".parquet", ".gz")
 _DEPTH = 50
 _MOST = 20_000
+TABLE = "table"
+"""The name of the one format whose columns the user may name."""
+_MAP_IS_FOR = "--map names the columns of plain tables, and this is "
+_WAY_OUT = "leave --map out; beside a table, rename its columns or import it first"
 SURE = 50
 """From here on a file in a folder is taken for results without having been named."""
 
@@ -332,9 +351,16 @@ def _probe(path: Path, columns: Mapping[str, str] | None) -> ResultsProbe:
     One `--map` is said of all inputs, and a file of a format of its own says itself what its parts are.
     """
     probe = ResultsProbe(path)
-    if columns is None or _reader(probe, SURE) is not None:
-        return probe
-    return ResultsProbe(path, columns)
+    reader = _reader(probe, least=1) if columns else None
+    return probe if reader is not None and reader.name != TABLE else ResultsProbe(path, columns)
+
+
+def check_map(paths: Iterable[Path], columns: Mapping[str, str] | None) -> None:
+    """Raise a usage error where columns are named and none of these runs and files is a plain table."""
+    readers = {path: find_reader(path, columns) if path.is_file() else None for path in paths} if columns else {}
+    if readers and not any(reader and reader.name == TABLE for reader in readers.values()):
+        path, reader = next(iter(readers.items()))
+        raise UsageError(_MAP_IS_FOR + (f"a file of {reader.name}" if reader else "a run"), at=str(path), hint=_WAY_OUT)
 
 
 def _reader(probe: ResultsProbe, least: int) -> ResultsReader | None:
@@ -356,6 +382,8 @@ def read(path: Path, columns: Mapping[str, str] | None = None) -> tuple[str, Mar
     if reader is None:
         formats = ", ".join(plugins.names("foreign"))
         raise DataError("no reader knows these results", at=str(path), hint=f"known: {formats}; a table with --map")
+    if columns and reader.name != TABLE and probe.has_rows(columns):
+        raise DataError(f"{_MAP_IS_FOR}a file of {reader.name}", at=str(path), hint=_WAY_OUT)
     # A reader takes its format by its word; whatever breaks in it is a file of another version, and no traceback.
     try:
         marked = reader.read(probe)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from markbook.errors import DataError, UsageError, suggest
@@ -11,6 +12,7 @@ from markbook.files.jsonl import Rejection
 from markbook.files.stream import Source, elements
 from markbook.files.tables import read_table, suffix
 from markbook.foreign.reading import (
+    TABLE,
     Marked,
     MarkedRows,
     ResultsProbe,
@@ -60,7 +62,7 @@ def parse_columns(text: str) -> dict[str, str]:
 class Plain:
     """Reads CSV, JSON Lines, JSON and Parquet whose columns are called as `ROLES` are, or as the user says."""
 
-    name = "table"
+    name = TABLE
 
     def sniff(self, probe: ResultsProbe) -> int:
         """Return 99 where the user named the columns of a table, 30 where they have our names."""
@@ -71,63 +73,115 @@ class Plain:
         # Parquet has no head of text; so small a bid leaves the file to any other reader that wants it.
         if suffix(probe.path) == ".parquet":
             return 5
-        if probe.opening == "[":
-            return 30 if probe.has("item", "score") else 0
+        if probe.opening in ("[", "{"):  # of JSON any row may lack a key, also the first
+            return 30 if probe.has("item", "score") or {"item", "score"} <= probe.first.keys() else 0
         line = probe.head.partition("\n")[0]
-        names = probe.first or [cell_text.strip(' "\r') for cell_text in line.replace("\t", ",").split(",")]
+        names = [cell_text.strip(' "\r') for cell_text in line.replace("\t", ",").split(",")]
         return 30 if {"item", "score"} <= set(names) else 0
 
     def read(self, probe: ResultsProbe) -> Marked:
-        """Return one row for each of the table.
+        """Return one row for each of the table; those that do not say whose they are, where others do, are left out.
 
         Raises:
-            DataError: a named column is not there.
+            DataError: a named column is not there, or two rows contradict each other.
         """
-        columns = dict(probe.columns or {role: role for role in ROLES})
+        table = _Table.look_through(probe)
         lost: Counter[str] = Counter()
-        rows: MarkedRows | None = None
+        rows = MarkedRows(counts=not table.has_repeats)
         repeats: dict[str, int] = {}
+        unlabelled: Counter[tuple[str, str]] = Counter()
+        clusters: dict[str, str] = {}
         for line in read_table(probe.path, numbers="open"):
             if isinstance(line, Rejection):
                 lost[line.reason] += 1
                 continue
-            if rows is None:
-                for column in (probe.columns or {}).values():
-                    if column not in line.record:
-                        raise DataError(
-                            f"the table has no column {column!r}",
-                            at=str(probe.path),
-                            hint=suggest(column, [*line.record]),
-                        )
-                # A table may lack what we can do without; what the user named must be there.
-                columns = {role: column for role, column in columns.items() if column in line.record}
-                rows = MarkedRows(counts="repeat" not in columns)
-            rows.append(_row(line.record, columns, file_stem(probe.path), repeats))
-        metric = (probe.columns or {}).get("score", "score")
-        rows = MarkedRows() if rows is None else rows
-        return Marked(rows, collect_columns(rows, first=(metric,)), suffix(probe.path), dict(lost))
+            row = _row(line.record, table)
+            if not row.model:
+                if table.has_models:
+                    lost["no model"] += 1
+                    continue
+                row = replace(row, model=file_stem(probe.path))
+            label = _name_repeat(table.cell(line.record, "repeat"))
+            if table.has_repeats:
+                index = _to_number(label) if table.is_numbered else None
+                if index is None:  # in the order of the file; every row without a name is an attempt of its own
+                    at = row.model, row.id
+                    index = repeats.setdefault(label or f" {unlabelled[at]}", len(repeats))
+                    unlabelled[at] += not label
+                row = replace(row, index=index)
+            rows.append(row)
+            if rows.is_contradicted:
+                attempt = f"model {row.model!r}, item {row.id!r}, repeat {label!r}"
+                raise DataError(f"two rows of one attempt have different scores: {attempt}", at=line.at)
+            if row.cluster and row.id.strip() and clusters.setdefault(row.id, row.cluster) != row.cluster:
+                both = " and ".join(map(repr, sorted((clusters[row.id], row.cluster))))
+                raise DataError(f"the item {row.id!r} is in two clusters, {both}", at=line.at)
+        return Marked(rows, collect_columns(rows, first=(table.columns["score"],)), suffix(probe.path), dict(lost))
 
 
-def _row(record: Mapping[str, object], columns: Mapping[str, str], model: str, repeats: dict[str, int]) -> Row:
-    def cell(role: str) -> Any:
-        return record.get(columns[role]) if role in columns else None
+@dataclass(slots=True)
+class _Table:
+    """What all rows of a table together say of its columns."""
 
-    error = cell("error")
-    question = cell("input")
+    columns: Mapping[str, str]
+    """Which column says what, of those that some row has."""
+    has_models: bool = False
+    has_repeats: bool = False
+    is_numbered: bool = True
+    """Whether every row gives its repeat as a number."""
+
+    @classmethod
+    def look_through(cls, probe: ResultsProbe) -> _Table:
+        """Go through the file once: in JSON Lines each row may have other keys."""
+        columns = dict(probe.columns or {role: role for role in ROLES})
+        table = cls(columns)
+        lacking = set(columns)
+        first: Mapping[str, object] | None = None
+        for line in read_table(probe.path, numbers="open"):
+            if isinstance(line, Rejection):
+                continue
+            first = line.record if first is None else first
+            lacking = {role for role in lacking if columns[role] not in line.record}
+            table.has_models = table.has_models or bool(words(table.cell(line.record, "model")).strip())
+            label = _name_repeat(table.cell(line.record, "repeat"))
+            table.has_repeats = table.has_repeats or bool(label)
+            table.is_numbered = table.is_numbered and _to_number(label) is not None
+        for role in [role for role in columns if role in lacking and first is not None]:
+            # What the user named must be there; without that, a table may lack what we can do without.
+            if probe.columns or role in ("item", "score"):
+                hint = suggest(columns[role], [*(first or ())])
+                raise DataError(f"the table has no column {columns[role]!r}", at=str(probe.path), hint=hint)
+            del columns[role]
+        return table
+
+    def cell(self, record: Mapping[str, object], role: str) -> Any:
+        """Return what a row says in a role, None where it does not."""
+        return record.get(self.columns[role]) if role in self.columns else None
+
+
+def _row(record: Mapping[str, object], table: _Table) -> Row:
+    error = table.cell(record, "error")
+    question = table.cell(record, "input")
     content = digest_input("table", question)
     # Without a column for the item the question itself names it.
-    item = words(cell("item")) if "item" in columns else content.partition(":")[2][:12]
-    value = missing_failure(error) if error not in (None, "", False) else _number(cell("score"))
-    repeat = words(cell("repeat")).strip()
+    item = words(table.cell(record, "item")) if "item" in table.columns else content.partition(":")[2][:12]
+    value = missing_failure(error) if error not in (None, "", False) else _number(table.cell(record, "score"))
+    texts = cut_text(question), cut_text(table.cell(record, "output"))
+    model = words(table.cell(record, "model"))
+    scores = {table.columns["score"]: value}
+    return Row(model if model.strip() else "", item, scores, 0, *texts, content, words(table.cell(record, "cluster")))
+
+
+def _name_repeat(value: object) -> str:
+    """Return what a row calls its repeat, each whole number in one spelling; empty if it does not say."""
+    label = words(value).strip()
     # A column of whole numbers with gaps may come as fractions: 3.0 is the repeat 3.
-    digits = repeat.removesuffix(".0")
-    if digits.isascii() and digits.isdigit() and len(digits) < 10:
-        index = int(digits)
-    else:  # names such as `seed-7` are counted in their order in the file
-        index = repeats.setdefault(repeat, len(repeats)) if repeat else 0
-    texts = cut_text(question), cut_text(cell("output"))
-    scores = {columns["score"]: value}
-    return Row(words(cell("model")) or model, item, scores, index, *texts, content, words(cell("cluster")))
+    number = _to_number(label.removesuffix(".0"))
+    return label if number is None else str(number)
+
+
+def _to_number(label: str) -> int | None:
+    return int(label) if label.isascii() and label.isdigit() and len(label) < 10 else None
 
 
 def _number(value: object) -> float | Missing:

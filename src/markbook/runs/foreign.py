@@ -140,5 +140,8 @@ class ForeignResults(ImportedResults):
 
 
 def _notes(format_name: str, lost: Mapping[str, int], notes: Any) -> tuple[str, ...]:
-    unread = [f"{count} rows of this {format_name} file could not be read: {why}." for why, count in lost.items()]
-    return (*map(str, notes), *unread)
+    unused = [
+        f"{count} {'row' if count == 1 else 'rows'} of this {format_name} file {'was' if count == 1 else 'were'} left out: {why}."
+        for why, count in lost.items()
+    ]
+    return (*map(str, notes), *unused)

@@ -110,8 +110,8 @@ def _sheet(records: Iterable[RowRecord], metric: str, column: Column) -> Sheet:
             loose = loose or content is not None
             # where nobody says what was asked, its id alone says which sample it is
             prompt_digest = digest([sample, record["prompt"]]) if record["prompt"] else ""
-            # The first row of a sample says what was asked: attempts at one sample share it.
-            digests.setdefault(sample, str(content) if content is not None else prompt_digest)
+            # The first row of a sample that says what was asked says it for all: attempts at one sample share it.
+            digests[sample] = digests.get(sample) or (str(content) if content is not None else prompt_digest)
     marks: dict[str, dict[str, Cell]] = {}
     for model in list(values_by_model):
         samples = values_by_model.pop(model)  # so that not all are there twice

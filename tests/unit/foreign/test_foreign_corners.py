@@ -164,7 +164,7 @@ def test_repeats_are_attempts_whatever_they_are_called(tmp_path, labels):
 def test_a_second_row_of_one_attempt_is_counted_and_left(tmp_path):
     rows = [
         {"item": "a", "repeat": 0, "score": 1},
-        {"item": "a", "repeat": 0, "score": 0},
+        {"item": "a", "repeat": 0, "score": 1},
         {"item": "b", "repeat": 0, "score": 0},
     ]
     path = lines(tmp_path / "t.jsonl", rows)
@@ -299,12 +299,12 @@ def test_a_parquet_bomb_is_refused(tmp_path, nested):
         list(read_table(path))
 
 
-def test_a_row_of_every_eval_ever_without_a_model_is_called_after_its_file(tmp_path):
+def test_rows_of_every_eval_ever_that_name_no_model_are_called_after_their_file(tmp_path):
     row = {"evaluation_id": "e", "model_id": "A", "sample_id": "1", "evaluation": {"score": 1.0}}
     path = tmp_path / "sums.jsonl"
-    path.write_text(json.dumps(row) + "\n" + json.dumps({**row, "model_id": None}) + "\n")
+    path.write_text(json.dumps({**row, "model_id": None}) + "\n" + json.dumps({**row, "model_id": ""}) + "\n")
 
-    assert read(path)[1].models == ["A", "sums"]
+    assert read(path)[1].models == ["sums"]
 
 
 @pytest.mark.parametrize("kind", ["helm", "lm-eval"])
