@@ -238,7 +238,7 @@ class JudgeMetric(UnitMetric):
         rows = [question.record(answers[key]) for key, question in zip(keys, questions, strict=True)]
         rubric = self.rubric_for(item)
         assert not isinstance(rubric, Missing)  # it has been asked by
-        score = aggregate_ratings(rubric, rows)
+        score = aggregate_ratings(rubric, rows, judges=self.plan.settings.models)
         result = score.missing if score.value is None else score.value
         assert result is not None
         stats = score.to_stats()
@@ -247,8 +247,8 @@ class JudgeMetric(UnitMetric):
         if score.marks and rubric.row:
             # Criteria of a row's own stand nowhere else in the run.
             stats["criteria"] = {criterion.name: criterion.question for criterion in rubric.criteria}
-            if score.by_judge:
-                stats["overall_by_judge"] = {judge: rubric.overall(own) for judge, own in score.by_judge.items()}
+        if score.by_judge and rubric.row:
+            stats["overall_by_judge"] = {judge: rubric.overall(own) for judge, own in score.by_judge.items()}
         return measurement(self.name, self.signature, item, result, stats)
 
     def agreement(self, measurements: Sequence[Measurement]) -> PanelAgreement | None:
@@ -319,7 +319,7 @@ def judge(  # noqa: PLR0913 - one argument an option, as a task file names them
 ) -> JudgeMetric:
     """Return how well an answer does by a rubric, as a language model judges it: 0..1, higher is better.
 
-    Missing: the rubric's texts are not there, or no judge's reply counts (`unavailable`, `failed`, `timeout`, `budget`).
+    Missing: the rubric's texts are not there, or a judge gives no valid reply (`unavailable`, `failed`, `timeout`, `budget`).
 
     Args:
         rubric: the name of a ready one, a `.yaml` file, or a mapping as such a file holds it.
