@@ -10,7 +10,8 @@ labels alone decide where it lies, so it is right however bad the judge is, and 
 2. `_join` puts each label beside its row. Labels of unknown items and those that say nothing are counted and named as problems.
 3. `_table` makes the numbers that are compared: scores of one system; or, for two systems, paired differences or preferences.
    Items that people marked one by one and items that they compared side by side measure different things, so the larger of both
-   groups is used and the other one named.
+   groups is used and the other one named. Labels by two rubrics, or by another than the judge's, would be such an estimate too:
+   they are an error, where labels and run say by which they are (`check_rubrics`).
 4. Items that were drawn with unequal probability (`judge.labels.draw`) are weighed by its inverse, which keeps the mean
    unbiased. So all labels must come from one draw and state their probability: anything else is an error and not a guess.
 5. Clusters widen the interval where items belong together; strata are estimated by themselves.
@@ -24,6 +25,7 @@ is wasted.
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,6 +35,7 @@ from typing import Any, TypedDict
 from markbook.errors import DataError, UsageError
 from markbook.files.jsonl import Line, Rejection, read_jsonl
 from markbook.judge.labels import Label, LabelItem, draw, is_id, number, read_item, read_labels
+from markbook.judge.rubrics import RUBRICS
 from markbook.measurements import CONFIDENCE
 from markbook.stats import corrected_mean, holm, labels_needed, t_interval
 from markbook.stats.records import Estimate
@@ -41,6 +44,11 @@ _Key = tuple[str, str]
 """Item and system."""
 _MOST_NAMED = 200
 """Items that a plan names."""
+_JUDGED_BY = re.compile(r"judge\|rubric:(.+?)\|judges:")
+_PART = re.compile(r"\|(criterion:[^|]+|passed)(?:\||$)")
+"""In the signature of a judge's score: the rubric, and which part of what it says."""
+_OWN_QUESTIONS = ("quality-", "reasons-")
+"""The rubrics of `markbook label` where none is named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +61,8 @@ class CorrectionRequest:
     """Files of people's labels, or folders of such files."""
     score: str = "score"
     """The key of the judge's score: at a row's top, or in its `metrics`."""
+    signatures: Collection[str] = ()
+    """What the scores of a run were measured by; a file does not say."""
     systems: tuple[str, ...] = ()
     """Two systems: their paired difference, first minus second. Empty: the mean over all rows."""
     cluster: str = ""
@@ -168,6 +178,7 @@ def correct(request: CorrectionRequest) -> Corrected:
         at = str(request.judged) if isinstance(request.judged, Path) else ""
         raise DataError(f"no row has a number {request.score!r}", at=at, hint="--score names the key")
     _join(read, request)
+    read.problems += check_rubrics(read.labels, read.duels, request.signatures)
     table = _table(read, request)
     if settled := sum(table.settled):
         read.problems.append(f"{settled} items have no answer to label: their scores stand as they are")
@@ -274,6 +285,40 @@ def _join(read: _Read, request: CorrectionRequest) -> None:
         )
         hint = "; ".join([hint, *labels.problems[:1]])
         raise DataError("no label belongs to a judged row", at=at, hint=hint)
+
+
+def check_rubrics(
+    marks: Mapping[_Key, Sequence[Label]], duels: Mapping[str, Sequence[Label]], signatures: Collection[str]
+) -> list[str]:
+    """Return what is to be said of the rubrics by which labels and judge mark; of what does not say it there is nothing.
+
+    Raises:
+        DataError: the labels are by several rubrics, or by another than the judge's.
+    """
+    stated = [label for labels in marks.values() for label in labels if label.rubric]
+    for labels in (stated, [label for duel in duels.values() for label in duel if label.rubric]):
+        for label in labels:
+            if label.rubric != (first := labels[0].rubric):
+                words = f"the label is by the rubric {label.rubric:.80}, and others are by {first:.80}"
+                raise DataError(words, at=label.at, hint="correct by the labels of one rubric at a time")
+    problems = []
+    # Answers are compared side by side by a rubric of its own, whatever the judge's is.
+    for signature in signatures if stated else ():
+        label, own, part = stated[0], _JUDGED_BY.match(signature), _PART.search(signature)
+        review = RUBRICS.get(signature.partition("|")[0].removeprefix("tier2."))
+        if own is None and review is None:
+            continue  # not a judge's score
+        rubric = own[1] if own else f"{review.name}-{review.digest}" if review else ""
+        if label.rubric.startswith(_OWN_QUESTIONS):
+            words = f"the labels say how good an answer is, or whether it failed, and the judge marks by {rubric:.80}"
+            problems.append(f"{words}: the result is right only if both mean the same")
+        elif label.rubric != rubric:
+            words = f"the label is by the rubric {label.rubric:.80}, and the judge's score by {rubric:.80}"
+            raise DataError(words, at=label.at, hint="label by the judge's own: `markbook label --rubric`")
+        elif part is not None:
+            words = f"the label is by the whole rubric {rubric:.80}, and the score is a part of it: {part[1]:.60}"
+            raise DataError(words, at=label.at, hint="--score names the score of the whole rubric")
+    return problems
 
 
 def _mean(labels: Sequence[Label]) -> float | None:
