@@ -84,6 +84,7 @@ def correct_command(*, as_json: bool, systems: tuple[str, str] | None, **options
         run = read_judged(judged, score, empty=True)  # an empty answer is marked 0, and that is part of the mean
         judged, of_run["unanswered"] = judged_rows(run)
         score, of_run["signatures"] = "score", list(run.sheet.signatures.values())
+        of_run["limits"] = run.sheet.range
     report = correct(
         CorrectionRequest(judged=judged, score=score or "score", systems=systems or (), **of_run, **options)
     )

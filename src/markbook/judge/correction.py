@@ -28,7 +28,7 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -63,6 +63,8 @@ class CorrectionRequest:
     """The key of the judge's score: at a row's top, or in its `metrics`."""
     signatures: Collection[str] = ()
     """What the scores of a run were measured by; a file does not say."""
+    limits: tuple[float, float] = (-math.inf, math.inf)
+    """Between which the scores of a run lie."""
     systems: tuple[str, ...] = ()
     """Two systems: their paired difference, first minus second. Empty: the mean over all rows."""
     cluster: str = ""
@@ -143,6 +145,8 @@ class _Table:
     scores: list[float]
     said: list[list[Label]]
     labels: list[float | None]
+    limits: tuple[float, float]
+    """Between which any mean lies."""
     against: str = ""
     settled: list[bool] = field(default_factory=list)
     """Items whose score stands, since there is nothing to label."""
@@ -196,6 +200,16 @@ def correct(request: CorrectionRequest) -> Corrected:
         settled=table.settled,
         confidence=request.confidence,
     )
+    # A mean beyond what scores and labels can be is impossible, and so are the parts of an interval there.
+    low, high = table.limits
+
+    def clip(end: float) -> float:
+        return min(high, max(low, end))
+
+    if estimate.value is not None and estimate.low is not None and estimate.high is not None:
+        ends = {name: clip(end) for name, end in estimate.stats.items() if name.endswith(("_low", "_high"))}
+        value, stats = clip(estimate.value), {**estimate.stats, **ends}
+        estimate = replace(estimate, value=value, low=clip(estimate.low), high=clip(estimate.high), stats=stats)
     return Corrected(
         what=table.what,
         corrected=estimate.to_record(),
@@ -268,6 +282,9 @@ def _join(read: _Read, request: CorrectionRequest) -> None:
                 read.duels[label.id].append(label)
         elif key not in read.scores:
             strangers += 1
+        elif label.label is not None and not request.limits[0] <= label.label <= request.limits[1]:
+            words = f"a label is {label.label:g}, and the run's score lies from {request.limits[0]:g} to {request.limits[1]:g}"
+            raise DataError(words, at=label.at, hint="labels are on the scale of the score")
         elif label.label is None:
             read.without_answer += 1
         else:
@@ -334,7 +351,7 @@ def _table(read: _Read, request: CorrectionRequest) -> _Table:
         labels = [read.labels.get(key, []) for key in keys]
         silent = _find_unlabelled(read, request)
         scores, means = [read.scores[key] for key in keys], [_mean(group) for group in labels]
-        return _Table("mean", keys, scores, labels, means, settled=[key in silent for key in keys])
+        return _Table("mean", keys, scores, labels, means, request.limits, settled=[key in silent for key in keys])
     first_system, other = request.systems
     systems = {system for _, system in read.scores}
     for system in request.systems:
@@ -374,7 +391,8 @@ def _differences(
         labels.append([label for key in sides for label in read.labels.get(key, [])])
     keys = [(item, system) for item in items]
     # Differences lie on -1..1; half of one plus one half lies on 0..1, where .5 is the greatest doubt.
-    return _Table(f"{system} - {other}", keys, [a - b for a, b in pairs], labels, gaps, other, settled, (0.5, 0.5))
+    what, scores, width = f"{system} - {other}", [a - b for a, b in pairs], request.limits[1] - request.limits[0]
+    return _Table(what, keys, scores, labels, gaps, (-width, width), other, settled, (0.5, 0.5))
 
 
 def _duels(read: _Read, request: CorrectionRequest, items: list[str], pairs: Sequence[tuple[float, float]]) -> _Table:
@@ -394,7 +412,8 @@ def _duels(read: _Read, request: CorrectionRequest, items: list[str], pairs: Seq
     if any(label is not None for label, is_settled in zip(labels, settled, strict=True) if is_settled):
         settled = [False] * len(items)  # whoever labelled them drew among all
     keys = [(item, system) for item in items]
-    return _Table(f"{system} preferred to {other}", keys, scores, item_labels, labels, other, settled)
+    what = f"{system} preferred to {other}"
+    return _Table(what, keys, scores, item_labels, labels, (0.0, 1.0), other, settled)
 
 
 def _find_unlabelled(read: _Read, request: CorrectionRequest) -> Collection[_Key]:

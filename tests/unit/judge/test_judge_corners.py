@@ -13,9 +13,11 @@ from support.made_files import task_row, task_run
 from support.review_kit import markbook
 
 from markbook import measure
+from markbook.errors import DataError
 from markbook.judge import assess
 from markbook.judge.assess import deviation_over_samples, panel_agreement
 from markbook.judge.client import quotes_found, weigh
+from markbook.judge.correction import check_rubrics
 from markbook.judge.labels import Label, agreement, read_labels
 from markbook.judge.probes import agreement as with_people
 from markbook.judge.rubrics import Criterion, Rubric, read_rubric
@@ -436,3 +438,54 @@ def test_labels_by_two_rubrics_are_refused(tmp_path, pair):
 
     assert (code, out) == (2, "")
     assert "l:16: the label is by the rubric polite-02, and others are by rude-01" in err
+
+
+def test_labels_of_reviews_are_by_the_rubric_of_their_score():
+    own = f"constructiveness-{read_rubric('constructiveness').digest}"
+
+    def check(rubric):
+        return check_rubrics({("a", ""): [Label("a", 1.0, rubric=rubric)]}, {}, ["tier2.constructiveness|profile:x"])
+
+    assert check(own) == []
+    with pytest.raises(DataError, match="the judge's score by constructiveness-"):
+        check(f"helpfulness-{read_rubric('helpfulness').digest}")
+
+
+PAIRS = [
+    {"id": at, "system": system, "score": (at * 7 + (system == "A") * at) % 10 / 10}
+    for at in range(100)
+    for system in "AB"
+]
+
+
+@pytest.mark.parametrize("label", [5, -0.5, 1.0001])
+def test_a_preference_outside_its_range_is_refused_with_its_place(tmp_path, label):
+    labels = [{"id": at, "system": "B", "against": "A", "label": label if at == 7 else at % 3 / 2} for at in range(40)]
+
+    code, out, err = markbook("judge", "correct", "--judged", written(tmp_path / "j", PAIRS), "--labels",
+                              written(tmp_path / "l", labels), "--systems", "A", "B")  # fmt: skip
+
+    assert (code, out) == (2, "")
+    assert f"l:8: a label that compares two answers is {label}: it must be 0 to 1" in err
+
+
+def test_a_corrected_preference_lies_in_the_possible_range(tmp_path):
+    labels = [{"id": at, "system": "A", "against": "B", "label": float(at != 7)} for at in range(20)]
+
+    report, code, err = corrected(tmp_path, PAIRS, labels, "--systems", "A", "B")
+
+    assert code == 0, err
+    # 19 of 20: .95 +- .1 goes beyond 1
+    assert report["corrected"]["interval"]["high"] == 1.0
+    assert report["corrected"]["interval"]["low"] < report["corrected"]["value"] <= 1.0
+    assert report["stats"]["labels_high"] == 1.0
+
+
+def test_a_label_outside_the_range_of_the_runs_score_is_refused_with_its_place(tmp_path):
+    run = task_run(tmp_path / "run", [task_row(at, at % 5 / 4) for at in range(30)]).folder
+    labels = written(tmp_path / "l", [{"id": str(at), "label": 1 + at % 5} for at in range(20)])
+
+    code, out, err = markbook("judge", "correct", "--judged", run, "--labels", labels)
+
+    assert (code, out) == (2, "")
+    assert "l:2: a label is 2, and the run's score lies from 0 to 1" in err
