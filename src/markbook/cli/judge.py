@@ -138,6 +138,8 @@ def _show(report: Corrected) -> None:
         if named:
             others = "all of them with --json, or by `markbook label` with a larger --count"
             click.echo(f"  the next ones: {named}, ... ({others})")
+    elif "clusters" in stats:
+        click.echo(f"  {plan['note']}")
     elif plan["note"]:
         half = format_number(plan["half_width"], 4)
         click.echo(f"  no number of labels brings the half-width to {half}: {plan['note']}")

@@ -227,7 +227,9 @@ def correct(request: CorrectionRequest) -> Corrected:
 def _plan(estimate: Estimate, table: _Table, request: CorrectionRequest) -> LabelPlan:
     """Return how many more labels the wanted half-width takes, and which items to label first."""
     half = estimate.stats.get("half_width", 0.0) / 2 if request.target is None else request.target
-    needed = labels_needed(estimate, half) if half > 0 else Estimate(None, note=estimate.note)
+    n_open = sum(label is None and not done for label, done in zip(table.labels, table.settled, strict=True))
+    can_be = estimate.n + n_open
+    needed = labels_needed(estimate, half, items=can_be) if half > 0 else Estimate(None, note=estimate.note)
     total = None if needed.value is None else int(needed.value)
     more = None if total is None else max(0, total - estimate.n)
     # The items that the next draw adds to those with a label.
@@ -312,20 +314,20 @@ def check_rubrics(
     Raises:
         DataError: the labels are by several rubrics, or by another than the judge's.
     """
-    stated = [label for labels in marks.values() for label in labels if label.rubric]
-    for labels in (stated, [label for duel in duels.values() for label in duel if label.rubric]):
+    mark_labels = [label for labels in marks.values() for label in labels if label.rubric]
+    for labels in (mark_labels, [label for duel in duels.values() for label in duel if label.rubric]):
         for label in labels:
             if label.rubric != (first := labels[0].rubric):
                 words = f"the label is by the rubric {label.rubric:.80}, and others are by {first:.80}"
                 raise DataError(words, at=label.at, hint="correct by the labels of one rubric at a time")
     problems = []
     # Answers are compared side by side by a rubric of its own, whatever the judge's is.
-    for signature in signatures if stated else ():
-        label, own, part = stated[0], _JUDGED_BY.match(signature), _PART.search(signature)
+    for signature in signatures if mark_labels else ():
+        label, match, part = mark_labels[0], _JUDGED_BY.match(signature), _PART.search(signature)
         review = RUBRICS.get(signature.partition("|")[0].removeprefix("tier2."))
-        if own is None and review is None:
+        if match is None and review is None:
             continue  # not a judge's score
-        rubric = own[1] if own else f"{review.name}-{review.digest}" if review else ""
+        rubric = match[1] if match else f"{review.name}-{review.digest}" if review else ""
         if label.rubric.startswith(_OWN_QUESTIONS):
             words = f"the labels say how good an answer is, or whether it failed, and the judge marks by {rubric:.80}"
             problems.append(f"{words}: the result is right only if both mean the same")
