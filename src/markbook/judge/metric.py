@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -30,6 +30,7 @@ from markbook.model.requests import JUDGE_PATIENCE
 from markbook.plugins import example
 from markbook.types import Item, Measurement, Missing, MissingKind
 
+LOST_SAMPLES = "samples of a judge without a valid reply"
 PASSED = "passed"
 """The part of a judgement, and the word in its stats, that says whether an answer reaches the threshold."""
 BETWEEN = "\n\n---\n\n"
@@ -250,6 +251,11 @@ class JudgeMetric(UnitMetric):
         if score.by_judge and rubric.row:
             stats["overall_by_judge"] = {judge: rubric.overall(own) for judge, own in score.by_judge.items()}
         return measurement(self.name, self.signature, item, result, stats)
+
+    def count_lost(self, measurements: Iterable[Measurement]) -> int:
+        """Return how many samples count for nothing where others make a score: it rests on fewer than were asked for."""
+        stats = (measurement.stats for measurement in measurements if measurement.value is not None)
+        return 0 if self.is_part else sum(cast("int", own.get("n_missing", 0)) for own in stats)
 
     def agreement(self, measurements: Sequence[Measurement]) -> PanelAgreement | None:
         """Return Krippendorff's alpha over a panel's marks; None for a single judge."""

@@ -200,3 +200,21 @@ def test_a_panel_without_one_of_three_judges_has_no_score_on_the_command_line(fi
     assert report["metrics"]["judge"]["n_missing"] == {"failed": 2}
     # The two that answered are compared all the same.
     assert report["panels"]["judge"]["judges"] == ["openai:a", "openai:c"]
+
+
+def test_samples_of_a_judge_without_a_valid_reply_make_a_run_incomplete(files):
+    def one_of_three(request, n):
+        return marking(5)(request, n) if request["seed"] == 0 else structured(request, '{"kind": "five"}')
+
+    judging = ("--judge-samples", "3", "--judge-retries", "0", "--judge")
+    with FakeOpenAI(one_of_three) as server:
+        ran = markbook("run", files / "t.yaml", "--predictions", files / "answers.jsonl", "--output", files / "out",
+                       *judging, f"openai:a@{server.base_url}")  # fmt: skip
+        scored = markbook("score", "judge", files / "rows.jsonl", "--rubric", files / "rubric.yaml", "--json", *judging,
+                          f"openai:a@{server.base_url}", "--fail-under", "judge=0.5")  # fmt: skip
+
+    assert (ran[0], scored[0]) == (3, 3)
+    # One text with three samples in the run, two texts in the file; of each one sample counts.
+    assert "incomplete: 2 x t: samples of a judge without a valid reply" in ran[2]
+    assert "judge: 4 samples of a judge without a valid reply" in scored[2]
+    assert json.loads(scored[1])["metrics"]["judge"]["value"] == 1.0
