@@ -325,7 +325,7 @@ def test_a_panel_reports_the_median_and_its_agreement(tmp_path, inputs):
     assert summary["judge_agreement"]["constructiveness"]["value"] < 0
 
 
-def test_a_panel_with_one_judge_down_is_scored_and_incomplete(tmp_path, inputs):
+def test_a_panel_with_one_judge_down_has_no_score_and_is_incomplete(tmp_path, inputs):
     def script(request, n):
         return FAULTS["500"](request, n) if request["model"] == "b" else good(request, n)
 
@@ -335,9 +335,12 @@ def test_a_panel_with_one_judge_down_is_scored_and_incomplete(tmp_path, inputs):
 
     tier2 = rows_of(folder)["one/mas/0"]["tier2"]
     assert code == 3
-    assert "answers are missing" in err
-    assert tier2["constructiveness"] == 0.75
-    assert tier2["details"]["constructiveness"]["n_missing"] == 1
+    assert "tier2.constructiveness: 2 of 3 (unavailable: openai:b: status 500: oops)" in err
+    assert tier2["constructiveness"] is None
+    details = tier2["details"]["constructiveness"]
+    assert (details["n"], details["n_missing"], details["marks"]) == (1, 1, {})
+    # What the other one says is kept: every mark is 4.
+    assert {judge: set(marks.values()) for judge, marks in details["by_judge"].items()} == {"openai:a": {4.0}}
 
 
 def test_a_full_disk_during_judging_is_one_line(tmp_path, inputs, monkeypatch):

@@ -76,17 +76,17 @@ def correct_command(*, as_json: bool, systems: tuple[str, str] | None, **options
 
     judged: Any = options.pop("judged")
     score = options.pop("score")
-    unanswered: Any = ()
+    of_run: dict[str, Any] = {}
     # A run and a file of rows come by the same option: only a run is a folder, and `latest` stands for one.
     if judged.is_dir() or judged.name == "latest":
-        from markbook.results.judged import judged_rows
+        from markbook.results.judged import judged_rows, read_judged
 
-        judged, unanswered = judged_rows(judged, score)
-        score = "score"
+        run = read_judged(judged, score, empty=True)  # an empty answer is marked 0, and that is part of the mean
+        judged, of_run["unanswered"] = judged_rows(run)
+        score, of_run["signatures"] = "score", list(run.sheet.signatures.values())
+        of_run["limits"] = run.sheet.range
     report = correct(
-        CorrectionRequest(
-            judged=judged, score=score or "score", systems=systems or (), unanswered=unanswered, **options
-        )
+        CorrectionRequest(judged=judged, score=score or "score", systems=systems or (), **of_run, **options)
     )
     for problem in report["problems"]:
         say(f"markbook: {problem}")
@@ -138,6 +138,8 @@ def _show(report: Corrected) -> None:
         if named:
             others = "all of them with --json, or by `markbook label` with a larger --count"
             click.echo(f"  the next ones: {named}, ... ({others})")
+    elif "clusters" in stats:
+        click.echo(f"  {plan['note']}")
     elif plan["note"]:
         half = format_number(plan["half_width"], 4)
         click.echo(f"  no number of labels brings the half-width to {half}: {plan['note']}")

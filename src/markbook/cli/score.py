@@ -6,6 +6,7 @@ import json
 import shutil
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, fields, replace
@@ -92,7 +93,7 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
     FILE is JSON Lines, JSON, CSV, TSV or Parquet, or - for JSON Lines on standard input. The metric `judge` also reads
     "question" and "context".
     """
-    from markbook.judge.metric import JudgeMetric
+    from markbook.judge.metric import LOST_SAMPLES, JudgeMetric
     from markbook.metrics.measure import expand, measure_rows
     from markbook.plugins import create
     from markbook.results.gates import check_gates, hold_gates, parse_gates
@@ -113,6 +114,7 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
     size = sys.maxsize if strict or any(metric.whole_batch for metric in metrics_made.values()) else _BATCH * workers
     tallies = {name: MeasurementTally(metric) for name, metric in metrics_made.items()}
     panels: dict[str, PanelAgreement] = {}
+    lost: Counter[str] = Counter()
     skipped = 0
     # One worker is this process: a pool would only send the rows to and fro.
     with create("engines", "local", workers=workers) if workers > 1 else nullcontext() as executor:
@@ -125,6 +127,7 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
                 tally.add(measurements[name])
             for name, metric in metrics_made.items():
                 if name in names and isinstance(metric, JudgeMetric):
+                    lost[name] += metric.count_lost(measurements[name])
                     agreement = metric.agreement(measurements[name])
                     panels |= {} if agreement is None else {name: agreement}
             skipped += len(read.problems)
@@ -149,7 +152,9 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
             say(f"markbook: {name} failed on {tally.failures} of {tally.count} rows; the first: {tally.first_failure}")
     for detail in sorted({detail for tally in tallies.values() for detail in tally.broken}):
         say(f"markbook: {detail}")
-    if any(tally.broken or tally.failures for tally in tallies.values()):
+    for name, count in (+lost).items():
+        say(f"markbook: {name}: {count} {LOST_SAMPLES}")
+    if +lost or any(tally.broken or tally.failures for tally in tallies.values()):
         # Before the gates: a mean that lacks rows for a reason of ours must not pass or fail anybody.
         return INCOMPLETE
     hold_gates(gates, _marks(metrics_made, summaries))

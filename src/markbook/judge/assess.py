@@ -16,7 +16,8 @@ its question, context and reference, or from a review with its paper and trace; 
 4. `aggregate_ratings` makes one score of the rows of one text and one rubric. Parts are weighed by their length and make a
    sample; a sample with an unanswered part (or with one order only) counts for nothing and is counted as missing, since half a
    paper is not the paper. Samples are averaged within a judge, and judges by the median, which one stray judge cannot move.
-   Then the rubric's own rule makes one number of the criteria.
+   Then the rubric's own rule makes one number of the criteria. A text that one judge of a panel did not mark has no score:
+   judges differ in how strict they are, so the median of the others is the score of another panel.
 
 Two orders that disagree are a tie: the judge preferred a place and not a text.
 """
@@ -320,7 +321,7 @@ class JudgeScore:
     marks: Mapping[str, float]
     """Per criterion: the mean over samples and parts, the median over judges; on the rubric's own scale."""
     by_judge: Mapping[str, Mapping[str, float]]
-    """Of a panel, the same for each judge; empty for a single one."""
+    """Of a panel, the same for each judge that answered, also where the score is missing; empty for a single one."""
     deviation: float | None
     """As `deviation_over_samples` has it."""
     n: int
@@ -338,14 +339,14 @@ class JudgeScore:
     def to_stats(self) -> dict[str, object]:
         """Return all but the value as the stats of a measurement."""
         stats: dict[str, object] = {"n": self.n, "n_missing": self.n_missing}
+        if self.by_judge:
+            stats["by_judge"] = {judge: dict(marks) for judge, marks in self.by_judge.items()}
         if self.value is None:
             return stats
         if self.flipped is None:
             stats |= {"marks": dict(self.marks), "coverage": self.coverage, "evidence": dict(self.evidence)}
         else:
             stats |= {"flipped": self.flipped, "coverage": self.coverage}
-        if self.by_judge:
-            stats["by_judge"] = {judge: dict(marks) for judge, marks in self.by_judge.items()}
         if self.deviation is not None:
             stats["deviation"] = self.deviation
         if self.quotes:
@@ -355,17 +356,25 @@ class JudgeScore:
 
 _Ratings = Mapping[str, Sequence[Mapping[str, float]]]
 """For each judge the ratings of every sample that counts, by criterion."""
+_Gaps = Sequence[tuple[str, Missing]]
+"""The judge of every sample that counts for nothing, and why it does."""
 PREFERRED = "preferred"
 """What a comparison rates, in the place of criteria."""
 
 
 def aggregate_ratings(
-    rubric: Rubric, answers: Sequence[Mapping[str, object]], *, profile: str = "corrected"
+    rubric: Rubric, answers: Sequence[Mapping[str, object]], *, judges: Sequence[str] = (), profile: str = "corrected"
 ) -> JudgeScore:
     """Return the score that kept answers amount to; all rows are of one text and rubric.
 
     A sample counts if it was answered as a whole: all its parts, or both orders. Ratings are averaged over the samples of a
-    judge; with several judges the median of each criterion is taken over those that answered.
+    judge; with several judges the median of each criterion is taken. The score is missing without a sample of each judge.
+
+    Args:
+        rubric: by which they judge.
+        answers: the kept rows.
+        judges: the panel; those that the rows name belong to it in any case.
+        profile: as `JudgeSettings` has it.
     """
     flipped = None
     if rubric.is_pairwise:
@@ -385,14 +394,20 @@ def aggregate_ratings(
     # By criterion and not of the overall marks: a judge that strays in one criterion counts in the others.
     medians = {name: statistics.median(marks[name] for marks in by_judge.values()) for name in names if by_judge}
     values = [[overall(marks) for marks in samples] for samples in ratings.values()]
-    # The first gap stands for all: the score can carry one reason, and the number of gaps is in `n_missing`.
-    missing = None if by_judge else (gaps[0] if gaps else Missing(MissingKind.ABSENT, "the judge was not asked"))
     rows = cast("Sequence[MarksRecord]", answers)
+    panel = list(dict.fromkeys((*judges, *sorted(str(row["model"]) for row in rows))))
+    silent = next((judge for judge in panel if judge not in by_judge), "")
+    missing = None
+    if silent or not by_judge:
+        # The first gap stands for all: the score can carry one reason, and the number of gaps is in `n_missing`.
+        missing = dict(reversed(gaps)).get(silent, Missing(MissingKind.ABSENT, "the judge was not asked"))
+    if missing is not None and len(panel) > 1:
+        missing = replace(missing, detail=f"{silent}: {missing.detail}")
     return JudgeScore(
-        value=overall(medians) if by_judge else None,
+        value=overall(medians) if missing is None else None,
         missing=missing,
-        marks={} if rubric.is_pairwise else medians,
-        by_judge=by_judge if len(by_judge) > 1 else {},
+        marks={} if rubric.is_pairwise or missing is not None else medians,
+        by_judge=by_judge if len(panel) > 1 else {},
         deviation=deviation_over_samples(values),
         n=sum(map(len, values)),
         n_missing=len(gaps),
@@ -421,7 +436,7 @@ def _row_order(row: MarksRecord) -> tuple[str, int, int]:
     return str(row["model"]), int(row["sample"]), int(row["part"])
 
 
-def _rate_samples(rubric: Rubric, rows: Sequence[MarksRecord]) -> tuple[_Ratings, list[Missing]]:
+def _rate_samples(rubric: Rubric, rows: Sequence[MarksRecord]) -> tuple[_Ratings, _Gaps]:
     """Return for each judge the marks of every sample whose parts were all answered, and why others count for nothing."""
     samples: dict[tuple[str, int], list[tuple[int, dict[str, float]] | Missing]] = defaultdict(list)
     # Answers come in any order; sums of fractions in another order would differ in their last digit.
@@ -439,12 +454,12 @@ def _rate_samples(rubric: Rubric, rows: Sequence[MarksRecord]) -> tuple[_Ratings
             part = int(row["chars"]), scores
         samples[str(row["model"]), int(row["sample"])].append(part)
     complete: dict[str, list[Mapping[str, float]]] = defaultdict(list)
-    gaps: list[Missing] = []
+    gaps: list[tuple[str, Missing]] = []
     for (model, _), parts in samples.items():
         # The mean of a sample that lacks a part would be over other text than those of the others.
         read = [part for part in parts if not isinstance(part, Missing)]
         if len(read) < len(parts):
-            gaps.append(next(part for part in parts if isinstance(part, Missing)))
+            gaps.append((model, next(part for part in parts if isinstance(part, Missing))))
             continue
         # A mark for a long part rests on more text than one for a short part.
         total = sum(chars for chars, _ in read)
@@ -454,20 +469,20 @@ def _rate_samples(rubric: Rubric, rows: Sequence[MarksRecord]) -> tuple[_Ratings
     return complete, gaps
 
 
-def _rate_pairs(rows: Sequence[ComparisonRecord]) -> tuple[_Ratings, list[Missing], int]:
+def _rate_pairs(rows: Sequence[ComparisonRecord]) -> tuple[_Ratings, _Gaps, int]:
     """Return for each judge the verdict of every sample that has both orders, why others count for nothing, and the flips."""
     worth = {"first": 1.0, "tie": 0.5, "second": 0.0}
     samples: dict[tuple[str, int], dict[str, Winner | Missing]] = defaultdict(dict)
     for row in sorted(rows, key=lambda row: (row["model"], row["sample"], row["order"])):
         samples[row["model"], row["sample"]][row["order"]] = _read_answer(row, parse_winner)
     complete: dict[str, list[Mapping[str, float]]] = defaultdict(list)
-    gaps: list[Missing] = []
+    gaps: list[tuple[str, Missing]] = []
     flips = 0
     for (model, _), winners in samples.items():
         forward, backward = winners.get("forward"), winners.get("backward")
         gap = next((winner for winner in (forward, backward) if isinstance(winner, Missing)), None)
         if gap is not None or forward is None or backward is None:
-            gaps.append(gap or Missing(MissingKind.ABSENT, "the judge was not asked in both orders"))
+            gaps.append((model, gap or Missing(MissingKind.ABSENT, "the judge was not asked in both orders")))
             continue
         verdict = both_orders(cast("Winner", forward), cast("Winner", backward))
         flips += verdict.flipped

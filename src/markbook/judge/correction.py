@@ -10,7 +10,8 @@ labels alone decide where it lies, so it is right however bad the judge is, and 
 2. `_join` puts each label beside its row. Labels of unknown items and those that say nothing are counted and named as problems.
 3. `_table` makes the numbers that are compared: scores of one system; or, for two systems, paired differences or preferences.
    Items that people marked one by one and items that they compared side by side measure different things, so the larger of both
-   groups is used and the other one named.
+   groups is used and the other one named. Labels by two rubrics, or by another than the judge's, would be such an estimate too:
+   they are an error, where labels and run say by which they are (`check_rubrics`).
 4. Items that were drawn with unequal probability (`judge.labels.draw`) are weighed by its inverse, which keeps the mean
    unbiased. So all labels must come from one draw and state their probability: anything else is an error and not a guess.
 5. Clusters widen the interval where items belong together; strata are estimated by themselves.
@@ -24,15 +25,17 @@ is wasted.
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypedDict
 
 from markbook.errors import DataError, UsageError
 from markbook.files.jsonl import Line, Rejection, read_jsonl
 from markbook.judge.labels import Label, LabelItem, draw, is_id, number, read_item, read_labels
+from markbook.judge.rubrics import RUBRICS
 from markbook.measurements import CONFIDENCE
 from markbook.stats import corrected_mean, holm, labels_needed, t_interval
 from markbook.stats.records import Estimate
@@ -41,6 +44,11 @@ _Key = tuple[str, str]
 """Item and system."""
 _MOST_NAMED = 200
 """Items that a plan names."""
+_JUDGED_BY = re.compile(r"judge\|rubric:(.+?)\|judges:")
+_PART = re.compile(r"\|(criterion:[^|]+|passed)(?:\||$)")
+"""In the signature of a judge's score: the rubric, and which part of what it says."""
+_OWN_QUESTIONS = ("quality-", "reasons-")
+"""The rubrics of `markbook label` where none is named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +61,10 @@ class CorrectionRequest:
     """Files of people's labels, or folders of such files."""
     score: str = "score"
     """The key of the judge's score: at a row's top, or in its `metrics`."""
+    signatures: Collection[str] = ()
+    """What the scores of a run were measured by; a file does not say."""
+    limits: tuple[float, float] = (-math.inf, math.inf)
+    """Between which the scores of a run lie."""
     systems: tuple[str, ...] = ()
     """Two systems: their paired difference, first minus second. Empty: the mean over all rows."""
     cluster: str = ""
@@ -133,6 +145,8 @@ class _Table:
     scores: list[float]
     said: list[list[Label]]
     labels: list[float | None]
+    limits: tuple[float, float]
+    """Between which any mean lies."""
     against: str = ""
     settled: list[bool] = field(default_factory=list)
     """Items whose score stands, since there is nothing to label."""
@@ -168,6 +182,7 @@ def correct(request: CorrectionRequest) -> Corrected:
         at = str(request.judged) if isinstance(request.judged, Path) else ""
         raise DataError(f"no row has a number {request.score!r}", at=at, hint="--score names the key")
     _join(read, request)
+    read.problems += check_rubrics(read.labels, read.duels, request.signatures)
     table = _table(read, request)
     if settled := sum(table.settled):
         read.problems.append(f"{settled} items have no answer to label: their scores stand as they are")
@@ -185,6 +200,16 @@ def correct(request: CorrectionRequest) -> Corrected:
         settled=table.settled,
         confidence=request.confidence,
     )
+    # A mean beyond what scores and labels can be is impossible, and so are the parts of an interval there.
+    low, high = table.limits
+
+    def clip(end: float) -> float:
+        return min(high, max(low, end))
+
+    if estimate.value is not None and estimate.low is not None and estimate.high is not None:
+        ends = {name: clip(end) for name, end in estimate.stats.items() if name.endswith(("_low", "_high"))}
+        value, stats = clip(estimate.value), {**estimate.stats, **ends}
+        estimate = replace(estimate, value=value, low=clip(estimate.low), high=clip(estimate.high), stats=stats)
     return Corrected(
         what=table.what,
         corrected=estimate.to_record(),
@@ -202,7 +227,9 @@ def correct(request: CorrectionRequest) -> Corrected:
 def _plan(estimate: Estimate, table: _Table, request: CorrectionRequest) -> LabelPlan:
     """Return how many more labels the wanted half-width takes, and which items to label first."""
     half = estimate.stats.get("half_width", 0.0) / 2 if request.target is None else request.target
-    needed = labels_needed(estimate, half) if half > 0 else Estimate(None, note=estimate.note)
+    n_open = sum(label is None and not done for label, done in zip(table.labels, table.settled, strict=True))
+    can_be = estimate.n + n_open
+    needed = labels_needed(estimate, half, items=can_be) if half > 0 else Estimate(None, note=estimate.note)
     total = None if needed.value is None else int(needed.value)
     more = None if total is None else max(0, total - estimate.n)
     # The items that the next draw adds to those with a label.
@@ -257,6 +284,9 @@ def _join(read: _Read, request: CorrectionRequest) -> None:
                 read.duels[label.id].append(label)
         elif key not in read.scores:
             strangers += 1
+        elif label.label is not None and not request.limits[0] <= label.label <= request.limits[1]:
+            words = f"a label is {label.label:g}, and the run's score lies from {request.limits[0]:g} to {request.limits[1]:g}"
+            raise DataError(words, at=label.at, hint="labels are on the scale of the score")
         elif label.label is None:
             read.without_answer += 1
         else:
@@ -276,6 +306,40 @@ def _join(read: _Read, request: CorrectionRequest) -> None:
         raise DataError("no label belongs to a judged row", at=at, hint=hint)
 
 
+def check_rubrics(
+    marks: Mapping[_Key, Sequence[Label]], duels: Mapping[str, Sequence[Label]], signatures: Collection[str]
+) -> list[str]:
+    """Return what is to be said of the rubrics by which labels and judge mark; of what does not say it there is nothing.
+
+    Raises:
+        DataError: the labels are by several rubrics, or by another than the judge's.
+    """
+    mark_labels = [label for labels in marks.values() for label in labels if label.rubric]
+    for labels in (mark_labels, [label for duel in duels.values() for label in duel if label.rubric]):
+        for label in labels:
+            if label.rubric != (first := labels[0].rubric):
+                words = f"the label is by the rubric {label.rubric:.80}, and others are by {first:.80}"
+                raise DataError(words, at=label.at, hint="correct by the labels of one rubric at a time")
+    problems = []
+    # Answers are compared side by side by a rubric of its own, whatever the judge's is.
+    for signature in signatures if mark_labels else ():
+        label, match, part = mark_labels[0], _JUDGED_BY.match(signature), _PART.search(signature)
+        review = RUBRICS.get(signature.partition("|")[0].removeprefix("tier2."))
+        if match is None and review is None:
+            continue  # not a judge's score
+        rubric = match[1] if match else f"{review.name}-{review.digest}" if review else ""
+        if label.rubric.startswith(_OWN_QUESTIONS):
+            words = f"the labels say how good an answer is, or whether it failed, and the judge marks by {rubric:.80}"
+            problems.append(f"{words}: the result is right only if both mean the same")
+        elif label.rubric != rubric:
+            words = f"the label is by the rubric {label.rubric:.80}, and the judge's score by {rubric:.80}"
+            raise DataError(words, at=label.at, hint="label by the judge's own: `markbook label --rubric`")
+        elif part is not None:
+            words = f"the label is by the whole rubric {rubric:.80}, and the score is a part of it: {part[1]:.60}"
+            raise DataError(words, at=label.at, hint="--score names the score of the whole rubric")
+    return problems
+
+
 def _mean(labels: Sequence[Label]) -> float | None:
     """Return the mean of what the raters say, None where nobody said anything."""
     values = [label.label for label in labels if label.label is not None]
@@ -289,7 +353,7 @@ def _table(read: _Read, request: CorrectionRequest) -> _Table:
         labels = [read.labels.get(key, []) for key in keys]
         silent = _find_unlabelled(read, request)
         scores, means = [read.scores[key] for key in keys], [_mean(group) for group in labels]
-        return _Table("mean", keys, scores, labels, means, settled=[key in silent for key in keys])
+        return _Table("mean", keys, scores, labels, means, request.limits, settled=[key in silent for key in keys])
     first_system, other = request.systems
     systems = {system for _, system in read.scores}
     for system in request.systems:
@@ -329,7 +393,8 @@ def _differences(
         labels.append([label for key in sides for label in read.labels.get(key, [])])
     keys = [(item, system) for item in items]
     # Differences lie on -1..1; half of one plus one half lies on 0..1, where .5 is the greatest doubt.
-    return _Table(f"{system} - {other}", keys, [a - b for a, b in pairs], labels, gaps, other, settled, (0.5, 0.5))
+    what, scores, width = f"{system} - {other}", [a - b for a, b in pairs], request.limits[1] - request.limits[0]
+    return _Table(what, keys, scores, labels, gaps, (-width, width), other, settled, (0.5, 0.5))
 
 
 def _duels(read: _Read, request: CorrectionRequest, items: list[str], pairs: Sequence[tuple[float, float]]) -> _Table:
@@ -349,7 +414,8 @@ def _duels(read: _Read, request: CorrectionRequest, items: list[str], pairs: Seq
     if any(label is not None for label, is_settled in zip(labels, settled, strict=True) if is_settled):
         settled = [False] * len(items)  # whoever labelled them drew among all
     keys = [(item, system) for item in items]
-    return _Table(f"{system} preferred to {other}", keys, scores, item_labels, labels, other, settled)
+    what = f"{system} preferred to {other}"
+    return _Table(what, keys, scores, item_labels, labels, (0.0, 1.0), other, settled)
 
 
 def _find_unlabelled(read: _Read, request: CorrectionRequest) -> Collection[_Key]:

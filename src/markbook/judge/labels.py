@@ -196,6 +196,9 @@ def _lines(paths: Sequence[Path], problems: list[str]) -> Iterator[Line]:
                     yield line
 
 
+_PREFERENCE = "1 where `system` is the better one, .5 for a tie, 0 where `against` is"
+
+
 def is_id(value: object) -> bool:
     """Whether this can name an item."""
     return isinstance(value, str | int) and not isinstance(value, bool)
@@ -205,12 +208,16 @@ def read_label(line: Line) -> Label:
     """Return the label of a line.
 
     Raises:
-        DataError: its label is neither a number nor null, or its probability is none.
+        DataError: its label is neither a number nor null, or a comparison's outside 0 to 1; or its probability is none.
     """
     record = line.record
     name, system = read_item(record)
     if isinstance(value := label_value(record), str):
         raise DataError(value, at=line.at)
+    if record.get("against") and value is not None and not 0 <= value <= 1:
+        raise DataError(
+            f"a label that compares two answers is {value:g}: it must be 0 to 1", at=line.at, hint=_PREFERENCE
+        )
     probability = number(stated := record.get("probability"))
     # A wrong probability would be a wrong weight in the corrected mean, so it is refused and not left out.
     if stated is not None and not 0 < (probability or 0.0) <= 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -30,6 +30,7 @@ from markbook.model.requests import JUDGE_PATIENCE
 from markbook.plugins import example
 from markbook.types import Item, Measurement, Missing, MissingKind
 
+LOST_SAMPLES = "samples of a judge without a valid reply"
 PASSED = "passed"
 """The part of a judgement, and the word in its stats, that says whether an answer reaches the threshold."""
 BETWEEN = "\n\n---\n\n"
@@ -238,7 +239,7 @@ class JudgeMetric(UnitMetric):
         rows = [question.record(answers[key]) for key, question in zip(keys, questions, strict=True)]
         rubric = self.rubric_for(item)
         assert not isinstance(rubric, Missing)  # it has been asked by
-        score = aggregate_ratings(rubric, rows)
+        score = aggregate_ratings(rubric, rows, judges=self.plan.settings.models)
         result = score.missing if score.value is None else score.value
         assert result is not None
         stats = score.to_stats()
@@ -247,9 +248,14 @@ class JudgeMetric(UnitMetric):
         if score.marks and rubric.row:
             # Criteria of a row's own stand nowhere else in the run.
             stats["criteria"] = {criterion.name: criterion.question for criterion in rubric.criteria}
-            if score.by_judge:
-                stats["overall_by_judge"] = {judge: rubric.overall(own) for judge, own in score.by_judge.items()}
+        if score.by_judge and rubric.row:
+            stats["overall_by_judge"] = {judge: rubric.overall(own) for judge, own in score.by_judge.items()}
         return measurement(self.name, self.signature, item, result, stats)
+
+    def count_lost(self, measurements: Iterable[Measurement]) -> int:
+        """Return how many samples count for nothing where others make a score: it rests on fewer than were asked for."""
+        stats = (measurement.stats for measurement in measurements if measurement.value is not None)
+        return 0 if self.is_part else sum(cast("int", own.get("n_missing", 0)) for own in stats)
 
     def agreement(self, measurements: Sequence[Measurement]) -> PanelAgreement | None:
         """Return Krippendorff's alpha over a panel's marks; None for a single judge."""
@@ -319,7 +325,7 @@ def judge(  # noqa: PLR0913 - one argument an option, as a task file names them
 ) -> JudgeMetric:
     """Return how well an answer does by a rubric, as a language model judges it: 0..1, higher is better.
 
-    Missing: the rubric's texts are not there, or no judge's reply counts (`unavailable`, `failed`, `timeout`, `budget`).
+    Missing: the rubric's texts are not there, or a judge gives no valid reply (`unavailable`, `failed`, `timeout`, `budget`).
 
     Args:
         rubric: the name of a ready one, a `.yaml` file, or a mapping as such a file holds it.

@@ -92,21 +92,13 @@ def read_judged(
     )
 
 
-def judged_rows(
-    path: str | os.PathLike[str], metric: str | None = None
-) -> tuple[list[Line], frozenset[tuple[str, str]]]:
-    """Return a run's answers as rows (`id`, `system`, `score`, what is known of the sample), and which of them are empty.
-
-    Raises:
-        DataError: the run is not finished, or has no answer.
-        UsageError: the run has no such metric.
-    """
-    judged = read_judged(path, metric, empty=True)  # an empty answer is marked 0, and that is part of the mean
+def judged_rows(judged: JudgedRun) -> tuple[list[Line], frozenset[tuple[str, str]]]:
+    """Return a run's answers as rows (`id`, `system`, `score`, what is known of the sample), and which of them are empty."""
     meta = judged.sheet.meta
     rows = [
         Line(
             {**meta.get(answer.sample, {}), "id": answer.sample, "system": answer.model, "score": answer.score},
-            f"{path}: {answer.sample}",
+            f"{judged.path}: {answer.sample}",
         )
         for answer in judged.answers
     ]

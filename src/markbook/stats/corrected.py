@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Literal
 
 from markbook.measurements import CONFIDENCE
 from markbook.stats.arrays import check_confidence, finite, normal_quantile, t_quantile
-from markbook.stats.intervals import t_interval
 from markbook.stats.records import Estimate
 
 if TYPE_CHECKING:
@@ -47,7 +46,13 @@ class _Part:
     variance: float
     degrees: float
     weight: float
-    n: int
+
+    def reach(self, confidence: float, *, is_t: bool = True) -> float:
+        """Return the half-width of the interval."""
+        is_t = is_t and self.degrees < 1e6
+        return (t_quantile(confidence, self.degrees) if is_t else normal_quantile(confidence)) * math.sqrt(
+            self.variance
+        )
 
 
 def corrected_mean(
@@ -110,28 +115,40 @@ def corrected_mean(
         return Estimate(None, n=int(is_labelled.sum()), method=method, confidence=confidence, note=reason)
     chosen = [~fixed] if parts is None else [(parts == code) & ~fixed for code in range(int(parts.max()) + 1)]
     chosen = [here for here in chosen if here.any()]
-    parts_found = [_part(f, y, is_labelled, w, groups, here, method) for here in chosen]
-    if fixed.any():
-        parts_found.append(_settled_part(f, groups, fixed))
-        chosen.append(fixed)
-    shares = [float(here.mean()) for here in chosen]
-    value, variance, degrees = _combine_strata(parts_found, shares, f.size)
-    is_t = method == "ppi++t" and degrees < 1e6
-    reach = (t_quantile(confidence, degrees) if is_t else normal_quantile(confidence)) * math.sqrt(variance)
-    stats = _stats(f, y, is_labelled, w, parts_found, shares, confidence, reach)
-    return Estimate(value, value - reach, value + reach, math.sqrt(variance), n=int(is_labelled.sum()), method=method,
-                    confidence=confidence, note=_drift_note(f, is_labelled, w, groups) or _weight_note(w, is_labelled), stats=stats)  # fmt: skip
+
+    def estimate(scores: Floats, method: Method) -> _Part:
+        strata_parts = [_part(scores, y, is_labelled, w, groups, here, method) for here in chosen]
+        shares = [float(here.mean()) for here in chosen]
+        if fixed.any():
+            strata_parts.append(_settled_part(scores, groups, fixed))
+            shares.append(float(fixed.mean()))
+        return _combine_strata(strata_parts, shares, f.size)
+
+    result = estimate(f, method)
+    reach = result.reach(confidence, is_t=method == "ppi++t")
+    # What the labels alone say is what they say beside a judge that says nothing, by the same design.
+    alone, judged = estimate(np.where(fixed, f, 0.0), "ppi++t"), _settled_part(f, groups, np.ones(f.size, dtype=bool))
+    stats = {"judge_weight": result.weight, "half_width": reach} | _stats(f, y, is_labelled, w, groups)
+    for name, side in (("judge", judged), ("labels", alone)):
+        away = side.reach(confidence)
+        stats |= {f"{name}_mean": side.value, f"{name}_low": side.value - away, f"{name}_high": side.value + away}
+    if alone.variance > 0:
+        stats["width_of_labels_alone"] = reach / alone.reach(confidence)
+    return Estimate(result.value, result.value - reach, result.value + reach, math.sqrt(result.variance),
+                    n=int(is_labelled.sum()), method=method, confidence=confidence,
+                    note=_drift_note(f, is_labelled, w, groups) or _weight_note(w, is_labelled), stats=stats)  # fmt: skip
 
 
-def _combine_strata(parts: Sequence[_Part], shares: Sequence[float], n: int) -> tuple[float, float, float]:
-    """Return value, variance and degrees of freedom (Satterthwaite's) over all strata."""
+def _combine_strata(parts: Sequence[_Part], shares: Sequence[float], n: int) -> _Part:
+    """Return the estimate over all strata, with Satterthwaite's degrees of freedom."""
     value = math.fsum(share * part.value for share, part in zip(shares, parts, strict=True))
     terms = [(share**2 * part.variance, part.degrees) for share, part in zip(shares, parts, strict=True)]
     # The shares of the strata are themselves seen in these items only.
     spread = math.fsum(share * (part.value - value) ** 2 for share, part in zip(shares, parts, strict=True)) / n
     variance = math.fsum(term for term, _ in terms) + spread
     small = math.fsum(term**2 / degrees for term, degrees in terms)
-    return value, variance, variance**2 / small if small else math.inf
+    weight = math.fsum(share * part.weight for share, part in zip(shares, parts, strict=True))
+    return _Part(value, variance, variance**2 / small if small else math.inf, weight)
 
 
 def _inverse(probabilities: Sequence[float] | None, is_labelled: Mask) -> Floats | None:
@@ -213,7 +230,9 @@ def _part(
     n, m = int(labelled.sum()), int(rest.sum())
     ones = np.ones(n) if w is None else w[labelled] / w[labelled].mean()
     label, score, others = y[labelled], f[labelled], f[rest]
-    if w is not None and method == "ppi++t":
+    if method == "ppi++t" and float(np.ptp(f[here])) == 0.0:
+        weight = 0.0  # a judge that always says the same is not heeded, and costs no degree of freedom
+    elif w is not None and method == "ppi++t":
         weight = _weight_of_drawn(label, score, others, ones)
     else:
         weight = _weight(label, score, others, ones)
@@ -224,7 +243,7 @@ def _part(
     if method == "ppi++":
         second = ones * residual
         variance = (float(imputed.var()) / m if m else 0.0) + float(second.var()) / n
-        return _Part(value, variance, math.inf, weight, n)
+        return _Part(value, variance, math.inf, weight)
     centred = ones * (residual - (ones * residual).mean())
     counted = effective_size(ones)
     # The mean costs a degree, and the weight, which was chosen on the same labels, another.
@@ -237,7 +256,7 @@ def _part(
         if w is not None:
             # The labelled items are among those whose scores are averaged, so the two terms go together.
             variance += 2 * float(((weight * score - imputed.mean()) * centred).sum()) / (m * n)
-        return _Part(value, variance, variance**2 / small if small else float(freedom), weight, n)
+        return _Part(value, variance, variance**2 / small if small else float(freedom), weight)
     size = int(groups.max()) + 1
     sums = np.bincount(groups[labelled], centred / n, size)
     if m:
@@ -245,7 +264,7 @@ def _part(
     # Items of one cluster go together, labelled or not: their parts are added up before they are squared.
     n_clusters = len(np.unique(groups[labelled]))
     variance = float((sums**2).sum()) * n_clusters / (n_clusters - 1) * max(1.0, counted - 1) / freedom
-    return _Part(value, variance, float(n_clusters - 1), weight, n)
+    return _Part(value, variance, float(n_clusters - 1), weight)
 
 
 def _settled_part(f: Floats, groups: Ints | None, here: Mask) -> _Part:
@@ -253,10 +272,10 @@ def _settled_part(f: Floats, groups: Ints | None, here: Mask) -> _Part:
     import numpy as np
 
     scores = f[here]
-    m = scores.size
-    centred = (scores - scores.mean()) / m
+    centred = (scores - scores.mean()) / scores.size
     sums = centred if groups is None else np.bincount(groups[here], centred)
-    return _Part(float(scores.mean()), float((sums**2).sum()) * m / max(1, m - 1), float(max(1, m - 1)), 1.0, 0)
+    m = scores.size if groups is None else len(np.unique(groups[here]))
+    return _Part(float(scores.mean()), float((sums**2).sum()) * m / max(1, m - 1), float(max(1, m - 1)), 1.0)
 
 
 def _weight(label: Floats, score: Floats, others: Floats, ones: Floats) -> float:
@@ -288,52 +307,22 @@ def _weight_of_drawn(label: Floats, score: Floats, everything: Floats, ones: Flo
     return min(1.0, max(0.0, -float((alone * change).sum()) / spread)) if spread > 0 else 0.0
 
 
-def _stats(
-    f: Floats,
-    y: Floats,
-    is_labelled: Mask,
-    w: Floats | None,
-    parts_found: Sequence[_Part],
-    shares: Sequence[float],
-    confidence: float,
-    reach: float,
-) -> dict[str, float]:
+def _stats(f: Floats, y: Floats, is_labelled: Mask, w: Floats | None, groups: Ints | None) -> dict[str, float]:
+    """Return what is known of scores and labels beside the estimates."""
     import numpy as np
 
-    # what the labels alone say: weighed as they were drawn
     label = y[is_labelled]
-    if w is None:
-        alone = t_interval([float(value) for value in label], confidence=confidence)
-    else:
-        drawn = w[is_labelled]
-        centre = float((drawn * label).mean() / drawn.mean())
-        counted = effective_size(drawn)
-        variance = float(((drawn * (label - centre)) ** 2).sum()) * counted / max(1.0, counted - 1)
-        se = math.sqrt(variance) / float(drawn.sum())
-        away = t_quantile(confidence, max(1.0, counted - 1)) * se
-        alone = Estimate(
-            centre, centre - away, centre + away, se, n=label.size, method="weighted-t", confidence=confidence
-        )
-    mean = float(y[is_labelled].mean()) if alone.value is None else alone.value
-    inverse = np.ones(alone.n) if w is None else w[is_labelled] / w[is_labelled].mean()
-    label_sd = math.sqrt(float((inverse * (y[is_labelled] - mean) ** 2).sum()) / (alone.n - 1))
-    judged = t_interval([float(score_value) for score_value in f], confidence=confidence)
+    inverse = np.ones(label.size) if w is None else w[is_labelled] / w[is_labelled].mean()
+    around = label - float((inverse * label).mean())
     stats = {
         "items": float(f.size),
-        "judge_weight": math.fsum(share * part.weight for share, part in zip(shares, parts_found, strict=True)),
-        "judge_mean": float(f.mean()),
-        "labels_mean": mean,
-        "half_width": reach,
-        "label_sd": label_sd,
+        "label_sd": math.sqrt(float((inverse * around**2).sum()) / (label.size - 1)),
         "score_sd": float(f.std(ddof=1)),
     }
-    for name, side in (("judge", judged), ("labels", alone)):
-        if side.low is not None and side.high is not None:
-            stats |= {f"{name}_low": side.low, f"{name}_high": side.high}
-    if alone.low is not None and alone.high is not None and alone.high > alone.low:
-        stats["width_of_labels_alone"] = 2 * reach / (alone.high - alone.low)
+    if groups is not None:
+        stats["clusters"] = float(len(np.unique(groups[is_labelled])))
     if float(np.ptp(f[is_labelled])) > 0:
-        stats["correlation"] = float(np.corrcoef(f[is_labelled], y[is_labelled])[0, 1])
+        stats["correlation"] = float(np.corrcoef(f[is_labelled], label)[0, 1])
     return stats
 
 
@@ -368,14 +357,16 @@ def _drift_note(f: Floats, is_labelled: Mask, w: Floats | None, groups: Ints | N
     return f"the judge scores the labelled items {gap:+.3g} from the others: were they drawn at random, or with probabilities?"
 
 
-def labels_needed(estimate: Estimate, half_width: float) -> Estimate:
+def labels_needed(estimate: Estimate, half_width: float, *, items: int | None = None) -> Estimate:
     """Return how many labels in all would bring the interval of `corrected_mean` to this half-width.
 
-    Without strata or clusters in mind; no value where even a label of every item would not do.
+    If they are drawn as those until now were. No value where even a label of every item would not do, and with clusters:
+    more labels of the same clusters may change nothing.
 
     Args:
         estimate: what the labels until now have given.
         half_width: what is wanted.
+        items: those that can have a label; None: all.
 
     Raises:
         ValueError: a half-width that is not above 0.
@@ -385,15 +376,21 @@ def labels_needed(estimate: Estimate, half_width: float) -> Estimate:
     if estimate.value is None:
         return Estimate(None, note=estimate.note)
     stats = estimate.stats
-    items, label, score = int(stats["items"]), stats["label_sd"], stats["score_sd"]
+    if "clusters" in stats:
+        note = f"the labels lie in {stats['clusters']:.0f} clusters: how many more are needed is not computed"
+        return Estimate(None, n=estimate.n, note=note)
+    items, label, score = int(stats["items"]) if items is None else items, stats["label_sd"], stats["score_sd"]
     r = max(0.0, stats.get("correlation", 0.0))
-    z = normal_quantile(estimate.confidence)
 
-    def reach(n: int) -> float:
+    def spread(n: int) -> float:
         rest = max(1, items - n)
         # Variance of the best weight: the judge takes away r^2 of the labels' variance, less what it cannot know itself.
         explained = r * r * rest / (rest + n) if score else 0.0
-        return z * label * math.sqrt((1 - explained) / n)
+        return label * math.sqrt((1 - explained) / n)
+
+    def reach(n: int) -> float:
+        # From the present half-width on, which holds what strata and unequal probabilities make of the labels.
+        return stats["half_width"] * spread(n) / spread(estimate.n)
 
     low, high = 2, items
     if reach(high) > half_width:

@@ -2,6 +2,7 @@
 
 import doctest
 import json
+import re
 import time
 import tracemalloc
 
@@ -12,12 +13,14 @@ from support.made_files import task_row, task_run
 from support.review_kit import markbook
 
 from markbook import measure
+from markbook.errors import DataError
 from markbook.judge import assess
 from markbook.judge.assess import deviation_over_samples, panel_agreement
 from markbook.judge.client import quotes_found, weigh
+from markbook.judge.correction import check_rubrics
 from markbook.judge.labels import Label, agreement, read_labels
 from markbook.judge.probes import agreement as with_people
-from markbook.judge.rubrics import Criterion, Rubric
+from markbook.judge.rubrics import Criterion, Rubric, read_rubric
 from markbook.report.label_session import SittingOptions, open_sitting
 
 TONE = "name: tone\ntask: Mark the tone.\nscale: [0, 4]\nreads: [answer]\ncriteria: [{name: tone, question: Is it kind?}]\n"
@@ -359,3 +362,130 @@ def test_labels_of_empty_answers_count_as_drawn_among_all(tmp_path):
 
     assert code == 0, err
     assert json.loads(out)["problems"] == []
+
+
+@pytest.fixture
+def judged_run(tmp_path):
+    """Write a run of twenty answers whose tone a judge marks with 0 to 4 in turn; return its folder."""
+    written(tmp_path / "rows.jsonl", [{"id": f"i{at}", "q": f"q{at}"} for at in range(20)])
+    written(tmp_path / "said.jsonl", [{"id": f"i{at}", "prediction": f"answer {at} of {at % 5}"} for at in range(20)])
+    (tmp_path / "tone.yaml").write_text(TONE)
+    (tmp_path / "t.yaml").write_text(
+        "name: t\ndata: {path: rows.jsonl, id: id}\nprompt: '{{ q }}'\n"
+        "metrics: [{name: judge, options: {rubric: tone.yaml}}]\n"
+    )
+
+    def script(request, _n):
+        mark = int(re.search(r"answer \d+ of (\d)", json.dumps(request["messages"])).group(1))
+        return structured(request, json.dumps({**fill(schema_of(request)), "tone": mark}))
+
+    with FakeOpenAI(script) as server:
+        code, _, err = markbook("run", tmp_path / "t.yaml", "--predictions", tmp_path / "said.jsonl", "--judge",
+                                f"openai:m@{server.base_url}", "--output", tmp_path / "out")  # fmt: skip
+    assert code == 0, err
+    return next((tmp_path / "out").glob("evaluation_*"))
+
+
+def correct_by(tmp_path, run, rubrics, *more):
+    labels = [{"id": f"i{at}", "label": at % 5 // 2 / 2, **({"rubric": rubrics[at % len(rubrics)]} if rubrics else {})}
+              for at in range(20)]  # fmt: skip
+    return markbook("judge", "correct", "--judged", run, "--labels", written(tmp_path / "l.jsonl", labels), *more)
+
+
+def test_labels_by_the_judges_own_rubric_correct_it(tmp_path, judged_run):
+    rubric = read_rubric(tmp_path / "tone.yaml")
+
+    code, out, err = correct_by(tmp_path, judged_run, [f"tone-{rubric.digest}"])
+    unnamed = correct_by(tmp_path, judged_run, [])
+
+    assert code == 0, err
+    # 0 0 .5 .5 1 in turn
+    assert "labels alone  0.4000" in out
+    assert (unnamed[0], unnamed[1]) == (0, out)
+
+
+def test_labels_by_another_rubric_than_the_judges_are_refused(tmp_path, judged_run):
+    code, out, err = correct_by(tmp_path, judged_run, ["rude-0123456789abcdef"])
+
+    assert (code, out) == (2, "")
+    assert "l.jsonl:1: the label is by the rubric rude-0123456789abcdef, and the judge's score by tone-" in err
+
+
+def test_labels_without_a_rubric_of_ones_own_are_taken_with_a_note(tmp_path, judged_run):
+    code, out, err = correct_by(tmp_path, judged_run, ["quality-0123456789abcdef"])
+
+    assert code == 0, err
+    assert "labels alone  0.4000" in out
+    assert "the labels say how good an answer is, or whether it failed, and the judge marks by tone-" in err
+
+
+def test_labels_by_the_whole_rubric_correct_no_part_of_it(tmp_path, judged_run):
+    rubric = read_rubric(tmp_path / "tone.yaml")
+
+    code, out, err = correct_by(tmp_path, judged_run, [f"tone-{rubric.digest}"], "--score", "judge.tone")
+
+    assert (code, out) == (2, "")
+    assert "l.jsonl:1: the label is by the whole rubric" in err
+
+
+@pytest.mark.parametrize("pair", [{}, {"system": "A", "against": "B"}])
+def test_labels_by_two_rubrics_are_refused(tmp_path, pair):
+    judged = [{"id": at, "system": system, "score": at % 3 / 2} for at in range(30) for system in "AB"]
+    labels = [{"id": at, "label": at % 2, "rubric": ("rude-01", "polite-02")[at // 15], "system": "A", **pair}
+              for at in range(30)]  # fmt: skip
+    code, out, err = markbook("judge", "correct", "--judged", written(tmp_path / "j", judged), "--labels",
+                              written(tmp_path / "l", labels), *(["--systems", "A", "B"] if pair else []))  # fmt: skip
+
+    assert (code, out) == (2, "")
+    assert "l:16: the label is by the rubric polite-02, and others are by rude-01" in err
+
+
+def test_labels_of_reviews_are_by_the_rubric_of_their_score():
+    own = f"constructiveness-{read_rubric('constructiveness').digest}"
+
+    def check(rubric):
+        return check_rubrics({("a", ""): [Label("a", 1.0, rubric=rubric)]}, {}, ["tier2.constructiveness|profile:x"])
+
+    assert check(own) == []
+    with pytest.raises(DataError, match="the judge's score by constructiveness-"):
+        check(f"helpfulness-{read_rubric('helpfulness').digest}")
+
+
+PAIRS = [
+    {"id": at, "system": system, "score": (at * 7 + (system == "A") * at) % 10 / 10}
+    for at in range(100)
+    for system in "AB"
+]
+
+
+@pytest.mark.parametrize("label", [5, -0.5, 1.0001])
+def test_a_preference_outside_its_range_is_refused_with_its_place(tmp_path, label):
+    labels = [{"id": at, "system": "B", "against": "A", "label": label if at == 7 else at % 3 / 2} for at in range(40)]
+
+    code, out, err = markbook("judge", "correct", "--judged", written(tmp_path / "j", PAIRS), "--labels",
+                              written(tmp_path / "l", labels), "--systems", "A", "B")  # fmt: skip
+
+    assert (code, out) == (2, "")
+    assert f"l:8: a label that compares two answers is {label}: it must be 0 to 1" in err
+
+
+def test_a_corrected_preference_lies_in_the_possible_range(tmp_path):
+    labels = [{"id": at, "system": "A", "against": "B", "label": float(at != 7)} for at in range(20)]
+
+    report, code, err = corrected(tmp_path, PAIRS, labels, "--systems", "A", "B")
+
+    assert code == 0, err
+    # 19 of 20: .95 +- .1 goes beyond 1
+    assert report["corrected"]["interval"]["high"] == 1.0
+    assert report["corrected"]["interval"]["low"] < report["corrected"]["value"] <= 1.0
+    assert report["stats"]["labels_high"] == 1.0
+
+
+def test_a_label_outside_the_range_of_the_runs_score_is_refused_with_its_place(tmp_path):
+    run = task_run(tmp_path / "run", [task_row(at, at % 5 / 4) for at in range(30)]).folder
+    labels = written(tmp_path / "l", [{"id": str(at), "label": 1 + at % 5} for at in range(20)])
+
+    code, out, err = markbook("judge", "correct", "--judged", run, "--labels", labels)
+
+    assert (code, out) == (2, "")
+    assert "l:2: a label is 2, and the run's score lies from 0 to 1" in err

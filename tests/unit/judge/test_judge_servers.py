@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from support.fake_openai import FakeOpenAI, fill, schema_of, structured
+from support.fake_openai import FakeOpenAI, Reply, fill, schema_of, structured
 from support.review_kit import markbook
 
 from markbook.errors import UsageError
@@ -148,3 +148,73 @@ def test_an_address_that_is_none_is_refused():
 def test_other_providers_take_an_address_and_a_key_too(monkeypatch):
     monkeypatch.setenv("MINE", "k")
     check_plan(plan_panel(["anthropic:a@http://127.0.0.1:9@MINE", "openai:b@http://127.0.0.1:9/v1"], JudgeOptions()))
+
+
+def refusing(_request, _n):
+    return Reply(b'{"error": {"message": "down"}}', status=500)
+
+
+def test_a_text_that_a_judge_of_the_panel_did_not_mark_has_no_score(files):
+    """Two judges that say 5 and 1; without the second the score would be 1 and not one half."""
+    (files / "data.jsonl").write_text('{"q": "Q?"}\n{"q": "R?"}\n')
+    (files / "answers.jsonl").write_text('{"id": "0", "prediction": "A."}\n{"id": "1", "prediction": "B."}\n')
+
+    def half_down(request, n):
+        return (refusing if "B." in json.dumps(request["messages"]) else marking(1))(request, n)
+
+    with FakeOpenAI(marking(5)) as first, FakeOpenAI(half_down) as second:
+        code, out, err = markbook(
+            "run", files / "t.yaml", "--predictions", files / "answers.jsonl", "--output", files / "out",
+            "--judge", f"openai:a@{first.base_url}", "--judge", f"openai:b@{second.base_url}", "--judge-retries", "0",
+            "--fail-under", "judge=10%",
+        )  # fmt: skip
+
+    assert code == 3, out + err
+    [folder] = (files / "out").glob("evaluation_*")
+    summary = json.loads((folder / "summary.json").read_text())["tasks"]["t"]["metrics"]
+    for name in ("judge", "judge.kind"):
+        assert (summary[name]["value"], summary[name]["n"]) == (0.5, 1)
+        assert summary[name]["n_missing"] == {"unavailable": 1}
+    row = [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()][1]
+    assert row["metrics"]["judge"] is None
+    assert row["missing"]["judge"]["detail"].startswith("openai:b: ")
+    # What the other judge says is kept, and is no score.
+    assert row["stats"]["judge"]["by_judge"] == {"openai:a": {"kind": 5.0}}
+    assert "marks" not in row["stats"]["judge"]
+
+
+def test_a_panel_without_one_of_three_judges_has_no_score_on_the_command_line(files):
+    def silent(request, _n):
+        return structured(request, '{"kind": "five"}')
+
+    with FakeOpenAI(marking(5)) as first, FakeOpenAI(silent) as second, FakeOpenAI(marking(4)) as third:
+        code, out, _ = markbook(
+            "score", "judge", files / "rows.jsonl", "--rubric", files / "rubric.yaml", "--json", "--judge-retries", "0",
+            "--judge", f"openai:a@{first.base_url}", "--judge", f"openai:b@{second.base_url}",
+            "--judge", f"openai:c@{third.base_url}", "--fail-under", "judge=0",
+        )  # fmt: skip
+
+    report = json.loads(out)
+    assert code == 3
+    assert report["metrics"]["judge"]["value"] is None
+    assert report["metrics"]["judge"]["n_missing"] == {"failed": 2}
+    # The two that answered are compared all the same.
+    assert report["panels"]["judge"]["judges"] == ["openai:a", "openai:c"]
+
+
+def test_samples_of_a_judge_without_a_valid_reply_make_a_run_incomplete(files):
+    def one_of_three(request, n):
+        return marking(5)(request, n) if request["seed"] == 0 else structured(request, '{"kind": "five"}')
+
+    judging = ("--judge-samples", "3", "--judge-retries", "0", "--judge")
+    with FakeOpenAI(one_of_three) as server:
+        ran = markbook("run", files / "t.yaml", "--predictions", files / "answers.jsonl", "--output", files / "out",
+                       *judging, f"openai:a@{server.base_url}")  # fmt: skip
+        scored = markbook("score", "judge", files / "rows.jsonl", "--rubric", files / "rubric.yaml", "--json", *judging,
+                          f"openai:a@{server.base_url}", "--fail-under", "judge=0.5")  # fmt: skip
+
+    assert (ran[0], scored[0]) == (3, 3)
+    # One text with three samples in the run, two texts in the file; of each one sample counts.
+    assert "incomplete: 2 x t: samples of a judge without a valid reply" in ran[2]
+    assert "judge: 4 samples of a judge without a valid reply" in scored[2]
+    assert json.loads(scored[1])["metrics"]["judge"]["value"] == 1.0

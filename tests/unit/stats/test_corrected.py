@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from support.made_files import task_row, task_run
 from support.review_kit import markbook
 
 from markbook.stats import corrected_mean, labels_needed
@@ -184,7 +185,7 @@ def test_the_command(tmp_path):
     base = ("judge", "correct", "--judged", judged, "--labels", labels, "--score", "judge")
 
     code, out, err = markbook(*base, "--systems", "new", "old", "--by", "topic", "--json")
-    shown = markbook(*base, "--cluster", "id")
+    shown, in_clusters = markbook(*base, "--target", "0.03"), markbook(*base, "--cluster", "id")
 
     report = json.loads(out)
     assert code == 0, err
@@ -196,6 +197,7 @@ def test_the_command(tmp_path):
     assert shown[0] == 0, shown[2]
     assert "corrected" in shown[1]
     assert "more labels bring the half-width to" in shown[1]
+    assert "the labels lie in 60 clusters: how many more are needed is not computed" in in_clusters[1]
 
 
 def test_too_few_labels_exit_3_with_the_reason(tmp_path):
@@ -370,3 +372,75 @@ def test_a_hundred_human_scored_reviews_correct_a_judge_of_all(shared_data, tmp_
     # The judge alone is far off; of 60 intervals at 95 %, 52 hold with a probability of 99.5 %.
     assert abs(scores.mean() - labels.mean()) > 0.08
     assert held >= 52
+
+
+def clustered(tmp_path, labels_of_each, *more):
+    """Twelve documents of fifty items; people say 1 of every item of four of them, the judge .4 to .6 of anything."""
+    chance = np.random.default_rng(3)
+    items = [(doc, at) for doc in range(12) for at in range(50)]
+    judged = [{"id": f"{doc}-{at}", "score": 0.4 + 0.2 * chance.random(), "doc": f"d{doc}"} for doc, at in items]
+    labels = [{"id": f"{doc}-{at}", "label": float(doc % 3 == 0)} for doc, at in items if at < labels_of_each]
+    return markbook("judge", "correct", "--judged", written(tmp_path / "j", judged), "--labels",
+                    written(tmp_path / "l", labels), "--cluster", "doc", *more)  # fmt: skip
+
+
+@pytest.mark.parametrize("labels_of_each", [4, 49])
+def test_labels_of_clusters_alone_have_the_interval_of_clusters_and_no_plan(tmp_path, labels_of_each):
+    shown = clustered(tmp_path, labels_of_each)[1]
+    report = json.loads(clustered(tmp_path, labels_of_each, "--json", "--target", "0.1")[1])
+
+    # Twelve means, four of them 1: 1/3 +- t(11) sqrt((4 x 4/9 + 8 x 1/9) / 11 / 12) = 2.20099 x .142134
+    assert report["stats"]["labels_low"] == pytest.approx(1 / 3 - 0.312834, abs=1e-5)
+    assert report["stats"]["labels_high"] == pytest.approx(1 / 3 + 0.312834, abs=1e-5)
+    assert report["stats"]["width_of_labels_alone"] == pytest.approx(1.0, abs=0.05)
+    assert (report["plan"]["labels"], report["plan"]["more"], report["plan"]["next"]) == (None, None, [])
+    assert "labels lie in 12 clusters: how many more are needed is not computed" in report["plan"]["note"]
+    assert report["plan"]["note"] in shown
+    assert "bring the half-width" not in shown
+
+
+def test_the_judge_alone_has_the_interval_of_clusters(tmp_path):
+    # Ten documents of six items with one score each: 0, .1, .., .9
+    judged = [{"id": f"{doc}-{at}", "score": doc / 10, "doc": doc} for doc in range(10) for at in range(6)]
+    labels = [{"id": f"{doc}-{at}", "label": (doc + at) % 3 / 2} for doc in range(10) for at in range(2)]
+
+    _, report, _ = corrected(tmp_path, "--judged", written(tmp_path / "j", judged), "--labels",
+                             written(tmp_path / "l", labels), "--cluster", "doc")  # fmt: skip
+
+    # t(9) sqrt(.825 / 9 / 10) = 2.26216 x .0957427
+    assert report["stats"]["judge_high"] - 0.45 == pytest.approx(0.216585, abs=1e-5)
+
+
+def test_the_labels_of_strata_alone_are_weighed_by_the_size_of_the_strata(tmp_path):
+    # People say 1/4 of the 900 items of one part on average, 3/4 of the 100 items of the other; 12 labels in each.
+    judged = [{"id": at, "score": 0.4 + at % 7 / 50, "part": "large" if at < 900 else "small"} for at in range(1000)]
+    labels = [{"id": at, "label": float(at % 4 == 0)} for at in range(12)]
+    labels += [{"id": at, "label": float(at % 4 != 0)} for at in range(900, 912)]
+
+    _, report, _ = corrected(tmp_path, "--judged", written(tmp_path / "j", judged), "--labels",
+                             written(tmp_path / "l", labels), "--stratum", "part")  # fmt: skip
+
+    assert report["stats"]["labels_mean"] == pytest.approx(0.9 * 0.25 + 0.1 * 0.75)
+
+
+def test_a_plan_starts_at_the_present_half_width(tmp_path):
+    # 6 labels in a part of 9 in 10 of the items, 200 in the small part: 206 labels, and a wide interval.
+    judged = [{"id": at, "score": 0.5, "part": "large" if at < 9000 else "small"} for at in range(10000)]
+    labels = [{"id": at, "label": float(at % 2)} for at in [*range(6), *range(9000, 9200)]]
+
+    _, report, _ = corrected(tmp_path, "--judged", written(tmp_path / "j", judged), "--labels",
+                             written(tmp_path / "l", labels), "--stratum", "part")  # fmt: skip
+
+    assert report["plan"]["half_width"] == pytest.approx(report["stats"]["half_width"] / 2)
+    assert report["plan"]["more"] == pytest.approx(3 * 206, rel=0.05)
+
+
+def test_a_plan_counts_only_items_that_can_be_labelled(tmp_path):
+    # 40 of 100 answers are empty; of the 60 others 30 have a label.
+    rows = [task_row(at, 0.0 if at < 40 else at % 5 / 4, text="" if at < 40 else "words") for at in range(100)]
+    labels = [{"id": f"{at}", "label": float(at % 2)} for at in range(40, 70)]
+    _, report, _ = corrected(tmp_path, "--judged", task_run(tmp_path / "run", rows).folder, "--labels",
+                             written(tmp_path / "l", labels))  # fmt: skip
+
+    assert report["plan"]["more"] is None
+    assert report["plan"]["note"].startswith("a label of each of the 60 items gives ")

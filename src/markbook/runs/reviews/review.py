@@ -544,8 +544,8 @@ class ReviewWork:
             problems += _gaps(rows, "tier1", ("semantic_score",))
         if self.judging is not None and 2 in self.config.tiers:
             problems += _gaps(rows, "tier2", ("technical_accuracy", "constructiveness", "planning_rationality"))
-            # Samples or judges of a panel that gave nothing where others did: the mean is of fewer than was asked for.
-            details = [detail for row in rows for detail in row["tier2"].get("details", {}).values() if detail["n"]]
+            # Samples that gave nothing where others did: the mean is of fewer than was asked for.
+            details = [detail for row in rows for detail in row["tier2"].get("details", {}).values() if detail["marks"]]
             if lost := sum(detail["n_missing"] for detail in details):
                 problems.append(f"tier2: {lost} of {lost + sum(d['n'] for d in details)} answers are missing")
         if self.request.traces is not None and 3 in self.config.tiers:

@@ -453,7 +453,7 @@ def _tier2(review: JournaledReview, config: ReviewConfig, *, judge_asked: bool, 
     for name, rubric in RUBRICS.items():
         rows = [row for row in review.judgements if row["rubric"] == name]
         if rows:
-            score = aggregate_ratings(rubric, rows, profile=config.profile)
+            score = aggregate_ratings(rubric, rows, judges=models, profile=config.profile)
             values[name] = score.value if score.value is not None else score.missing or _NOT_ASKED
             details[name] = {
                 "marks": dict(score.marks),

@@ -13,7 +13,7 @@ from typing import cast
 from markbook.config import TaskGroup
 from markbook.files.spool import Spool
 from markbook.judge.assess import PanelAgreement
-from markbook.judge.metric import JudgeMetric
+from markbook.judge.metric import LOST_SAMPLES, JudgeMetric
 from markbook.results.files import SCHEMA
 from markbook.results.sheet import Cell, make_cell
 from markbook.runs.tasks.grading import MarkedAnswer
@@ -288,6 +288,11 @@ class MarkCollector:
                 if measurement.missing is not None and measurement.missing.kind.is_ours and key not in parts:
                     # Without a rubric's criteria: a judge that was not reached is one gap, not one a criterion.
                     self._broken[f"{plan.task.name}: {measurement.missing.kind.value}"] += 1
+            for bound in plan.metrics:
+                # A gap too, as in a run of reviews; a score that rests on fewer samples stands all the same.
+                if isinstance(bound.metric, JudgeMetric) and bound.key in answer.measurements:
+                    lost = bound.metric.count_lost([answer.measurements[bound.key]])
+                    self._broken += Counter({f"{plan.task.name}: {LOST_SAMPLES}": lost})
             self._lines.append(_ENCODER.encode(_row(plan, filtered, answer)) + "\n")
 
     def names(self, plan: TaskPlan, filtered: Filtered) -> ScoreNames:
