@@ -312,6 +312,70 @@ def test_a_group_sums_up_by_rows_or_by_tasks(folder):
     assert group["bleu"]["interval"] is None
 
 
+CHOICES = """\
+task: chosen
+dataset_path: json
+dataset_kwargs: {data_files: {test: rows.jsonl}}
+test_split: test
+doc_to_text: "{{ word }}"
+doc_to_target: 0
+doc_to_choice: [right, wrong]
+output_type: multiple_choice
+metric_list: [{metric: acc}]
+"""
+OWN_ACC = """\
+task: own
+dataset_path: json
+dataset_kwargs: {data_files: {test: rows.jsonl}}
+test_split: test
+doc_to_text: "{{ word }}"
+doc_to_target: "{{ word }}"
+output_type: generate_until
+process_results: !function own_acc.score
+metric_list: [{metric: acc, aggregation: mean, higher_is_better: true}]
+"""
+
+
+@pytest.mark.parametrize("order", ["chosen, own", "own, chosen"])
+@pytest.mark.parametrize("by_size", ["true", "false"])
+@pytest.mark.parametrize(
+    ("gives", "change", "value", "reason"),
+    [
+        ("0.5", "", 0.75, ""),
+        ("85.0", "", None, "own gives 85, and chosen lies in 0..1"),
+        ("0.5", "higher_is_better: false", None, "more is better in chosen, less in own"),
+    ],
+)
+def test_a_group_pools_only_numbers_of_one_scale_and_direction(
+    folder, capsys, order, by_size, gives, change, value, reason
+):
+    (folder / "chosen.yaml").write_text(CHOICES, encoding="utf-8")
+    own = OWN_ACC.replace("higher_is_better: true", change) if change else OWN_ACC
+    (folder / "own.yaml").write_text(own, encoding="utf-8")
+    (folder / "own_acc.py").write_text(f"def score(doc, results):\n    return {{'acc': {gives}}}\n", encoding="utf-8")
+    (folder / "all.yaml").write_text(
+        f"group: all\ntask: [{order}]\naggregate_metric_list: [{{metric: acc, weight_by_size: {by_size}}}]\n",
+        encoding="utf-8",
+    )
+    (folder / "preds").mkdir()
+    weighed = [{"doc_id": n, "likelihoods": [[-1.0, True], [-2.0, False]]} for n in range(3)]
+    write(folder / "preds" / "chosen.jsonl", weighed)
+    answers(folder / "preds", WORDS, "own.jsonl")
+    command = ["run", "all.yaml", "--predictions", "preds", "--allow-code", "--output", "out"]
+
+    with pytest.raises(SystemExit) as stopped:
+        main([*command, "--fail-under", "all/acc=0.7"])
+
+    told, code = capsys.readouterr(), stopped.value.code
+    run = markbook.open_run(next((folder / "out").glob("evaluation_*")))
+    record = json.loads(run.read("summary.json"))["groups"]["all"]["metrics"]["acc"]
+    assert (code, run.status) == (0 if value else 1, "done"), told.err
+    assert (record["value"], record["n_items"]) == (value, 6)
+    assert reason == "" or (record["n"], record["interval"], record["bounds"]) == (0, None, None)
+    assert reason in record["note"]
+    assert reason in " ".join(told.out.split())
+
+
 GROUP = "group: all\ntasks: [demo, two]\nsummarise: [{metric: METRIC}]\n"
 
 

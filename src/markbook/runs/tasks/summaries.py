@@ -16,7 +16,7 @@ from markbook.results.files import FilesView
 from markbook.results.sheet import Cell, make_cell
 from markbook.results.stopping import StoppedRecord
 from markbook.results.summary import Policy, summarise_cells, summarise_rows
-from markbook.runs.tasks.scorers import Aggregation
+from markbook.runs.tasks.scorers import UNBOUNDED, Aggregation
 from markbook.stats.intervals import mean_of_means
 from markbook.stats.power import Differences
 from markbook.types import Direction, Interval, Measurement, Metric, Missing, MissingKind, Summary, SummaryRecord
@@ -287,6 +287,24 @@ def _mean(columns: Sequence[TaskColumn], group: str, *, policy: Policy, seed: in
     return replace(summary, signature=first.signature, bounds=bounds)
 
 
+def find_other_scale(columns: Sequence[TaskColumn], limits: tuple[float, float]) -> str:
+    """Return why the tasks' numbers are not pooled: another direction or range; empty where they are of one scale."""
+    by_direction = {column.direction: column.task for column in columns}
+    if len(by_direction) > 1:
+        return f"no value: more is better in {by_direction['higher']}, less in {by_direction['lower']}"
+    stating = next((column.task for column in columns if column.range == limits), "")
+    for column in columns:
+        if column.range not in (limits, UNBOUNDED):
+            low, high = column.range
+            return (
+                f"no value: {column.task} lies in {low:g}..{high:g}, and {stating} lies in {limits[0]:g}..{limits[1]:g}"
+            )
+        values = (mark.value for mark in column.marks.values() if mark.value is not None)
+        if (value := next((value for value in values if not limits[0] <= value <= limits[1]), None)) is not None:
+            return f"no value: {column.task} gives {value:g}, and {stating} lies in {limits[0]:g}..{limits[1]:g}"
+    return ""
+
+
 def summarise_group(
     name: str, columns: Sequence[TaskColumn], *, weight_by_size: bool, policy: Policy, seed: int
 ) -> Summary:
@@ -299,6 +317,12 @@ def summarise_group(
         policy: how missing values count.
         seed: of the bootstrap.
     """
+    # A function of a task's own states no range: the others' is taken for it, where its numbers lie in it.
+    limits = next((column.range for column in columns if column.range != UNBOUNDED), UNBOUNDED)
+    if reason := find_other_scale(columns, limits):
+        counts = _mean([replace(column, range=UNBOUNDED) for column in columns], name, policy=policy, seed=seed)
+        return replace(counts, value=None, n=0, interval=None, bounds=None, note=reason)
+    columns = [replace(column, range=limits) for column in columns]
     # Counts of rows and gaps are those of all rows together, whatever the value is made of.
     pooled = _mean(columns, name, policy=policy, seed=seed)
     if not all(column.is_mean for column in columns):
