@@ -286,6 +286,39 @@ def test_context_modes_are_compared_row_by_row(folder):
     assert "Context modes compared" in run.read("summary.md")
 
 
+def test_context_modes_are_compared_by_the_test_and_the_interval_of_compare(folder):
+    """Five rows, all right with the context and one without: t said [+24.5, +135.5] and p = .016."""
+    write(folder / "rows.jsonl", [{"word": f"word {n}", "context": f"It must be {n}. More."} for n in range(5)])
+    (folder / "preds").mkdir()
+    answers(folder / "preds", [f"word {n}" for n in range(5)], "demo.jsonl")
+    answers(folder / "preds", ["word 0", "no", "no", "no", "no"], "demo_no_context.jsonl")
+
+    both = call("run", "task.yaml", "--predictions", "preds", "--context", "full", "none", "--json", "-o", "both")
+    for name, file in (("full", "demo"), ("none", "demo_no_context")):
+        call("run", "task.yaml", "--predictions", f"preds/{file}.jsonl", "-o", name)
+    compared = json.loads(call("compare", "full", "none", "--metric", "exact_match", "--json").output)
+
+    gaps = {gap["metric"]: gap for gap in json.loads(both.stdout)["comparisons"]}
+    gap, (pair,) = gaps["exact_match"], compared["pairs"]
+    assert (gap["p"], gap["verdict"], gap["n"]) == (0.125, "not distinguishable", 5)
+    assert gap["interval"]["method"] == "tango"
+    assert 0 < gap["interval"]["low"] < gap["difference"] == 0.8 < gap["interval"]["high"] <= 1
+    assert [gap[name] for name in ("interval", "p", "note")] == [pair[name] for name in ("interval", "p", "note")]
+    assert all(-1 <= gap["interval"]["low"] <= gap["interval"]["high"] <= 1 for gap in gaps.values())
+
+
+def test_context_modes_without_a_common_row_are_not_equal(folder):
+    (folder / "preds").mkdir()
+    write(folder / "preds" / "demo.jsonl", [{"doc_id": 0, "prediction": WORDS[0]}])
+    write(folder / "preds" / "demo_no_context.jsonl", [{"doc_id": 1, "prediction": WORDS[1]}])
+
+    found = call("run", "task.yaml", "--predictions", "preds", "--context", "full", "none", "--json")
+
+    for gap in json.loads(found.stdout)["comparisons"]:
+        assert (gap["difference"], gap["p"], gap["n"], gap["n_left_out"]) == (None, None, 0, 3)
+        assert gap["verdict"] == "no row has a value in both"
+
+
 def test_context_modes_that_change_nothing_are_refused(folder):
     write(folder / "rows.jsonl", [{"word": word} for word in WORDS])
 

@@ -59,7 +59,7 @@ def tables(summary: TasksSummary) -> list[Table]:
         )  # fmt: skip
         level = format_level(gap.interval for gap in gaps)
         headers = ("difference", "metric", "paired mean", f"{level} CI", "p (Holm)", "rows", "verdict")
-        note = f"p is adjusted over all {len(gaps)} comparisons of this table."
+        note = f"p is adjusted over all {gaps[0].family} comparisons of this table."
         tables.append(Table("Context modes compared, row by row", headers, rows, frozenset({2, 4, 5}), note))
     return [*tables, *_panel_tables(summary["tasks"])]
 
