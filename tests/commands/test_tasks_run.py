@@ -319,6 +319,23 @@ def test_context_modes_without_a_common_row_are_not_equal(folder):
         assert gap["verdict"] == "no row has a value in both"
 
 
+def test_context_modes_count_what_is_missing_as_the_run_does(folder):
+    """Without the context one of three rows is answered, rightly: by the policy `worst` the other two are wrong."""
+    (folder / "preds").mkdir()
+    answers(folder / "preds", WORDS, "demo.jsonl")
+    answers(folder / "preds", WORDS[:1], "demo_no_context.jsonl")
+    command = ("run", "task.yaml", "--predictions", "preds", "--context", "full", "none", "--json")
+
+    gaps = {}
+    for policy in ("exclude", "worst"):
+        found = json.loads(call(*command, "--missing", policy).stdout)
+        gaps[policy] = next(gap for gap in found["comparisons"] if gap["metric"] == "exact_match")
+
+    assert (gaps["exclude"]["difference"], gaps["exclude"]["n"], gaps["exclude"]["n_left_out"]) == (0, 1, 2)
+    assert gaps["worst"]["difference"] == pytest.approx(2 / 3)
+    assert (gaps["worst"]["n"], gaps["worst"]["n_left_out"]) == (3, 0)
+
+
 def test_context_modes_that_change_nothing_are_refused(folder):
     write(folder / "rows.jsonl", [{"word": word} for word in WORDS])
 

@@ -90,6 +90,10 @@ class Pair:
     by_topic: Mapping[str, Estimate] = field(default_factory=dict)
     n_partial: int = 0
     """Common samples that have a value for a part of their answers only, by either model."""
+    lacking: tuple[int, int] = (0, 0)
+    """How many samples the first, and the second, lacks a measured value for where the other has one."""
+    n_counted: int = 0
+    """Common samples for which either has no measured value, only the worst one by the policy of its run."""
 
     @property
     def n(self) -> int:
@@ -130,6 +134,7 @@ class Pair:
             difference=_negate(self.difference),
             only_first=self.only_second,
             only_second=self.only_first,
+            lacking=(self.lacking[1], self.lacking[0]),
             by_topic={topic: _negate(estimate) for topic, estimate in self.by_topic.items()},
         )
 
@@ -186,6 +191,16 @@ def _common(
         a.append(first_cell.value)
         b.append(two.value)
     return samples, a, b, n_unpaired
+
+
+def _count_lacking(sheet: Sheet, model: str, other: str) -> int:
+    """Return for how many samples a model has a measured value and another has none."""
+    cells, others = sheet.marks[model], sheet.marks[other]
+    return sum(
+        cell.value is not None and not cell.is_counted_missing
+        and ((two := others.get(sample)) is None or two.value is None or two.is_counted_missing)
+        for sample, cell in cells.items()
+    )  # fmt: skip
 
 
 def estimate_difference(
@@ -347,6 +362,10 @@ def _pair(
         sum(two and not first_passed for first_passed, two in both_judged),
     )
     is_clustered = "n_clusters" in difference.stats
+    n_counted = sum(
+        sheet.marks[first][s].is_counted_missing or sheet.marks[second][s].is_counted_missing for s in samples
+    )
+    has_gaps = n_unpaired > 0 or n_counted > 0  # most pairs have none, and need not be walked through again
     samples_by_topic: dict[str, list[str]] = {}
     for sample in samples:
         if topic := sheet.meta.get(sample, {}).get("topic", ""):
@@ -372,4 +391,6 @@ def _pair(
         mde=None,
         by_topic=by_topic,
         n_partial=sum(sheet.marks[first][s].is_partial or sheet.marks[second][s].is_partial for s in samples),
+        lacking=(_count_lacking(sheet, second, first), _count_lacking(sheet, first, second)) if has_gaps else (0, 0),
+        n_counted=n_counted,
     )

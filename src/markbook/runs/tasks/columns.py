@@ -365,7 +365,10 @@ class MarkCollector:
             "profile": options.profile,
             "tasks": tasks,
             "groups": {group.name: self._group(group, names) for group, names in self._plan.groups},
-            "comparisons": [gap.to_record() for gap in compare_contexts(self._match_contexts(), seed=options.seed)],
+            "comparisons": [
+                gap.to_record()
+                for gap in compare_contexts(self._match_contexts(), policy=options.missing, seed=options.seed)
+            ],
         }
 
     def _group(self, group: TaskGroup, names: Sequence[str]) -> GroupRecord:

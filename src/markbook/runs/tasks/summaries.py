@@ -14,9 +14,9 @@ from markbook.judge.assess import PanelAgreement
 from markbook.measurements import SIGNIFICANCE, MissingRecord
 from markbook.results.files import FilesView
 from markbook.results.pairs import estimate_pairs, judge_pairs
-from markbook.results.sheet import Cell, Sheet, make_cell
+from markbook.results.sheet import Cell, Policy, Sheet, make_cell
 from markbook.results.stopping import StoppedRecord
-from markbook.results.summary import Policy, summarise_cells, summarise_rows
+from markbook.results.summary import count_missing, summarise_cells, summarise_rows
 from markbook.runs.tasks.scorers import UNBOUNDED, Aggregation
 from markbook.stats.intervals import mean_of_means
 from markbook.types import Direction, Interval, Measurement, Metric, Missing, MissingKind, Summary, SummaryRecord
@@ -410,11 +410,13 @@ class ContextGap:
 
 
 def compare_contexts(
-    matches: Sequence[tuple[TaskColumn, TaskColumn, tuple[str, str]]], *, seed: int
+    matches: Sequence[tuple[TaskColumn, TaskColumn, tuple[str, str]]], *, policy: Policy, seed: int
 ) -> list[ContextGap]:
     """Return the paired differences first - second of columns in two context modes, tested and judged as `compare` does it."""
     sheets = [
-        Sheet(first.key, {first.task: first.marks, second.task: second.marks}, first.range, first.direction)
+        count_missing(
+            Sheet(first.key, {first.task: first.marks, second.task: second.marks}, first.range, first.direction), policy
+        )
         for first, second, _ in matches
     ]
     estimated = estimate_pairs([(sheet, sheet.models) for sheet in sheets], seed=seed)
