@@ -50,6 +50,103 @@ def test_a_run_that_is_worse_than_its_baseline_exits_one(tmp_path, make, all_rig
     assert "not shown to be worse" in said
 
 
+def part_run(folder, name, answered, *more):
+    """Return a run of eight rows of which so many are answered, all of them right."""
+    words = [f"answer number {n}" for n in range(8)]
+    exam_kit.write_rows(folder / "rows.jsonl", [{"id": f"k{n}", "word": word} for n, word in enumerate(words)])
+    task = "name: t\ndata: {path: rows.jsonl, id: id}\nprompt: '{{ word }}'\nreference: '{{ word }}'\n"
+    (folder / "t.yaml").write_text(f"{task}metrics: [exact_match]\n")
+    said = [{"id": f"k{n}", "model": name, "prediction": word} for n, word in enumerate(words[:answered])]
+    file = exam_kit.write_rows(folder / f"{name}.jsonl", said)
+    code, _, told = markbook("run", folder / "t.yaml", "--predictions", file, "--output", folder / name, *more)
+    return only_run(folder / name), code, told
+
+
+WORST = ("--missing", "worst")
+
+
+def test_a_comparison_counts_what_is_missing_as_the_run_itself_does(tmp_path):
+    """Two of eight are answered: the run's own 25 % was 100 % in comparisons, and its gate passed there."""
+    old, _, _ = part_run(tmp_path, "old", 8, *WORST)
+    new, own_code, own = part_run(tmp_path, "new", 2, *WORST, "--fail-under", "exact_match=60%")
+
+    code, _, told = markbook("compare", new, old, "--fail-under", "new=60%")
+    _, text, _ = markbook("compare", new, old, "--json")
+
+    assert (own_code, code) == (1, 1)
+    assert "is 25%, and at least 60% is asked for" in own
+    assert "new is 25%, and at least 60% is asked for" in told
+    found = json.loads(text)
+    summaries = {standing["model"]: standing["summary"] for standing in found["ranking"]}
+    record = json.loads((new / "summary.json").read_text())["tasks"]["t"]["metrics"]["exact_match"]
+    kept = ("value", "n", "n_items", "n_partial", "n_missing", "interval", "bounds", "policy")
+    assert {name: summaries["new"][name] for name in kept} == {name: record[name] for name in kept}
+    (pair,) = found["pairs"]
+    assert (pair["n"], pair["better"], abs(pair["difference"])) == (8, "old", 0.75)
+    assert found["solved_by_none"] == []
+    assert len(found["only_solved_by"]["old"]) == 6
+    assert any("6 missing values count as 0" in note for note in found["notes"])
+    assert [score["value"] for score in json.loads((new / "run.json").read_text())["scores"]] == [0.25]
+
+
+def test_a_baseline_holds_a_run_that_counts_what_is_missing(tmp_path):
+    old, _, _ = part_run(tmp_path, "old", 8, *WORST)
+    new, code, told = part_run(tmp_path, "new", 2, *WORST, "--fail-if-worse", old)
+    again, _, later = markbook("compare", new, "--fail-if-worse", old)
+
+    assert (code, again) == (1, 1)
+    assert "new is worse than old: -75.0" in told
+    assert "new is worse than old: -75.0" in later
+
+
+@pytest.mark.parametrize(
+    ("policy", "answered", "words"),
+    [
+        ((), 8, "not shown to be worse; 8 samples compared"),
+        ((), 2, "not shown to be worse; 2 samples compared, 6 of the baseline's lack a value here"),
+        (WORST, 6, "8 samples compared, 2 of the baseline's lack a value here and count as the worst"),
+    ],
+)
+def test_a_gate_says_how_many_samples_it_rests_on(tmp_path, policy, answered, words):
+    old, _, _ = part_run(tmp_path, "old", 8, *policy)
+    new, code, told = part_run(tmp_path, "new", answered, *policy, "--fail-if-worse", old)
+    again, _, later = markbook("compare", new, "--fail-if-worse", old)
+
+    assert (code, again) == (0, 0), told
+    assert told.splitlines()[-1].endswith(words)
+    assert later.splitlines()[-1].endswith(words)
+
+
+@pytest.mark.parametrize(("policy", "better", "n"), [((), None, 2), (WORST, "old", 8)])
+def test_a_run_that_stops_counts_what_is_missing_as_its_numbers_do(tmp_path, policy, better, n):
+    old, _, _ = part_run(tmp_path, "old", 8, *policy)
+    new, _, told = part_run(tmp_path, "new", 2, *policy, "--against", old, "--stop-when", "decided")
+
+    (stand,) = json.loads((new / "summary.json").read_text())["stopped"]["models"]
+    assert (stand["better"], stand["n"], stand["n_missing"]) == (better, n, 8 - n), told
+
+
+def test_runs_that_count_what_is_missing_otherwise_are_not_compared(tmp_path):
+    lacking, _, _ = part_run(tmp_path, "lacking", 6)
+    whole, _, _ = part_run(tmp_path, "whole", 8)
+    worst, _, _ = part_run(tmp_path, "worst", 6, *WORST)
+
+    refused, _, told = markbook("compare", worst, lacking)
+    allowed, text, _ = markbook("compare", worst, lacking, "--allow-different-measures", "--json")
+    (tmp_path / "late").mkdir()
+    with pytest.raises(FileNotFoundError):  # refused before there is a run
+        part_run(tmp_path / "late", "late", 6, *WORST, "--fail-if-worse", lacking)
+
+    assert refused == 2
+    assert "counts what is missing as the worst" in told
+    assert allowed == 0
+    means = {standing["model"]: standing["summary"]["value"] for standing in json.loads(text)["ranking"]}
+    assert means == {"worst": 0.75, "lacking": 1.0}
+    assert any("counts what is missing as the worst" in note for note in json.loads(text)["notes"])
+    # Where nothing is missing there, both ways come to one number.
+    assert markbook("compare", worst, whole)[0] == 0
+
+
 def test_a_gate_names_a_model_of_the_compared_runs_also_beside_a_baseline(tmp_path):
     """A baseline has models of the same names, so those of both runs are shown with their run's name behind them."""
     for name, right in (("old", 5), ("new", 15)):

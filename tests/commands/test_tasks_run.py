@@ -286,6 +286,56 @@ def test_context_modes_are_compared_row_by_row(folder):
     assert "Context modes compared" in run.read("summary.md")
 
 
+def test_context_modes_are_compared_by_the_test_and_the_interval_of_compare(folder):
+    """Five rows, all right with the context and one without: t said [+24.5, +135.5] and p = .016."""
+    write(folder / "rows.jsonl", [{"word": f"word {n}", "context": f"It must be {n}. More."} for n in range(5)])
+    (folder / "preds").mkdir()
+    answers(folder / "preds", [f"word {n}" for n in range(5)], "demo.jsonl")
+    answers(folder / "preds", ["word 0", "no", "no", "no", "no"], "demo_no_context.jsonl")
+
+    both = call("run", "task.yaml", "--predictions", "preds", "--context", "full", "none", "--json", "-o", "both")
+    for name, file in (("full", "demo"), ("none", "demo_no_context")):
+        call("run", "task.yaml", "--predictions", f"preds/{file}.jsonl", "-o", name)
+    compared = json.loads(call("compare", "full", "none", "--metric", "exact_match", "--json").output)
+
+    gaps = {gap["metric"]: gap for gap in json.loads(both.stdout)["comparisons"]}
+    gap, (pair,) = gaps["exact_match"], compared["pairs"]
+    assert (gap["p"], gap["verdict"], gap["n"]) == (0.125, "not distinguishable", 5)
+    assert gap["interval"]["method"] == "tango"
+    assert 0 < gap["interval"]["low"] < gap["difference"] == 0.8 < gap["interval"]["high"] <= 1
+    assert [gap[name] for name in ("interval", "p", "note")] == [pair[name] for name in ("interval", "p", "note")]
+    assert all(-1 <= gap["interval"]["low"] <= gap["interval"]["high"] <= 1 for gap in gaps.values())
+
+
+def test_context_modes_without_a_common_row_are_not_equal(folder):
+    (folder / "preds").mkdir()
+    write(folder / "preds" / "demo.jsonl", [{"doc_id": 0, "prediction": WORDS[0]}])
+    write(folder / "preds" / "demo_no_context.jsonl", [{"doc_id": 1, "prediction": WORDS[1]}])
+
+    found = call("run", "task.yaml", "--predictions", "preds", "--context", "full", "none", "--json")
+
+    for gap in json.loads(found.stdout)["comparisons"]:
+        assert (gap["difference"], gap["p"], gap["n"], gap["n_left_out"]) == (None, None, 0, 3)
+        assert gap["verdict"] == "no row has a value in both"
+
+
+def test_context_modes_count_what_is_missing_as_the_run_does(folder):
+    """Without the context one of three rows is answered, rightly: by the policy `worst` the other two are wrong."""
+    (folder / "preds").mkdir()
+    answers(folder / "preds", WORDS, "demo.jsonl")
+    answers(folder / "preds", WORDS[:1], "demo_no_context.jsonl")
+    command = ("run", "task.yaml", "--predictions", "preds", "--context", "full", "none", "--json")
+
+    gaps = {}
+    for policy in ("exclude", "worst"):
+        found = json.loads(call(*command, "--missing", policy).stdout)
+        gaps[policy] = next(gap for gap in found["comparisons"] if gap["metric"] == "exact_match")
+
+    assert (gaps["exclude"]["difference"], gaps["exclude"]["n"], gaps["exclude"]["n_left_out"]) == (0, 1, 2)
+    assert gaps["worst"]["difference"] == pytest.approx(2 / 3)
+    assert (gaps["worst"]["n"], gaps["worst"]["n_left_out"]) == (3, 0)
+
+
 def test_context_modes_that_change_nothing_are_refused(folder):
     write(folder / "rows.jsonl", [{"word": word} for word in WORDS])
 
@@ -310,6 +360,70 @@ def test_a_group_sums_up_by_rows_or_by_tasks(folder):
     assert (group["exact_match"]["value"], group["exact_match"]["n"]) == (0.75, 4)
     assert group["bleu"]["value"] == pytest.approx(0.5)
     assert group["bleu"]["interval"] is None
+
+
+CHOICES = """\
+task: chosen
+dataset_path: json
+dataset_kwargs: {data_files: {test: rows.jsonl}}
+test_split: test
+doc_to_text: "{{ word }}"
+doc_to_target: 0
+doc_to_choice: [right, wrong]
+output_type: multiple_choice
+metric_list: [{metric: acc}]
+"""
+OWN_ACC = """\
+task: own
+dataset_path: json
+dataset_kwargs: {data_files: {test: rows.jsonl}}
+test_split: test
+doc_to_text: "{{ word }}"
+doc_to_target: "{{ word }}"
+output_type: generate_until
+process_results: !function own_acc.score
+metric_list: [{metric: acc, aggregation: mean, higher_is_better: true}]
+"""
+
+
+@pytest.mark.parametrize("order", ["chosen, own", "own, chosen"])
+@pytest.mark.parametrize("by_size", ["true", "false"])
+@pytest.mark.parametrize(
+    ("gives", "change", "value", "reason"),
+    [
+        ("0.5", "", 0.75, ""),
+        ("85.0", "", None, "own gives 85, and chosen lies in 0..1"),
+        ("0.5", "higher_is_better: false", None, "more is better in chosen, less in own"),
+    ],
+)
+def test_a_group_pools_only_numbers_of_one_scale_and_direction(
+    folder, capsys, order, by_size, gives, change, value, reason
+):
+    (folder / "chosen.yaml").write_text(CHOICES, encoding="utf-8")
+    own = OWN_ACC.replace("higher_is_better: true", change) if change else OWN_ACC
+    (folder / "own.yaml").write_text(own, encoding="utf-8")
+    (folder / "own_acc.py").write_text(f"def score(doc, results):\n    return {{'acc': {gives}}}\n", encoding="utf-8")
+    (folder / "all.yaml").write_text(
+        f"group: all\ntask: [{order}]\naggregate_metric_list: [{{metric: acc, weight_by_size: {by_size}}}]\n",
+        encoding="utf-8",
+    )
+    (folder / "preds").mkdir()
+    weighed = [{"doc_id": n, "likelihoods": [[-1.0, True], [-2.0, False]]} for n in range(3)]
+    write(folder / "preds" / "chosen.jsonl", weighed)
+    answers(folder / "preds", WORDS, "own.jsonl")
+    command = ["run", "all.yaml", "--predictions", "preds", "--allow-code", "--output", "out"]
+
+    with pytest.raises(SystemExit) as stopped:
+        main([*command, "--fail-under", "all/acc=0.7"])
+
+    told, code = capsys.readouterr(), stopped.value.code
+    run = markbook.open_run(next((folder / "out").glob("evaluation_*")))
+    record = json.loads(run.read("summary.json"))["groups"]["all"]["metrics"]["acc"]
+    assert (code, run.status) == (0 if value else 1, "done"), told.err
+    assert (record["value"], record["n_items"]) == (value, 6)
+    assert reason == "" or (record["n"], record["interval"], record["bounds"]) == (0, None, None)
+    assert reason in record["note"]
+    assert reason in " ".join(told.out.split())
 
 
 GROUP = "group: all\ntasks: [demo, two]\nsummarise: [{metric: METRIC}]\n"

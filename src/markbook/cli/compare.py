@@ -131,7 +131,7 @@ def command(runs: tuple[str, ...], fail_if_worse: str | None, **options: Any) ->
     """
     from markbook.results.compare import baseline_pairs, read_sheets
     from markbook.results.comparison import compare_sheet
-    from markbook.results.gates import check_gates, check_worse, collect_marks, hold_gates, parse_gates
+    from markbook.results.gates import check_gates, check_worse, collect_marks, hold_gates, parse_gates, say_not_worse
     from markbook.store.reader import find_run, means_run
 
     gates = parse_gates(options["fail_under"])
@@ -169,7 +169,7 @@ def command(runs: tuple[str, ...], fail_if_worse: str | None, **options: Any) ->
         say(f"page: {options['html']}")
     hold_gates(gates, marks)
     for pair in check_worse(comparison, pairs):
-        say(f"{pair.first} against {pair.second}: not shown to be worse")
+        say(say_not_worse(pair))
     return 0
 
 

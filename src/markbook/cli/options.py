@@ -394,7 +394,7 @@ def hold_run(
         IncompleteError: it lacks a part for a reason of ours: such numbers must not pass or fail anybody.
         GateFailed: a mark does not reach its threshold, or a model is worse than before.
     """
-    from markbook.results.gates import hold_gates
+    from markbook.results.gates import hold_gates, say_not_worse
 
     if run.status == "incomplete":
         hint = hint or f"`markbook {run.command} --resume {run.folder}` asks for what is lacking"
@@ -409,7 +409,7 @@ def hold_run(
     if allowed and (words := differences(read_titled_sheets([run, baseline.run], metric))):
         say(f"markbook: {words}")
     for pair in pairs:
-        say(f"{pair.first} against {pair.second}: not shown to be worse")
+        say(say_not_worse(pair))
 
 
 def say(line: str) -> None:

@@ -56,7 +56,7 @@ class TaskTerminal(RunTerminal):
             tables = [task.answers.attempts for task in plan.plan.tasks if task.answers is not None]
             attempts = (attempt for table in tables for several in table.values() for attempt in several)
             models = [self._model] if self._model else list(dict.fromkeys(attempt.model for attempt in attempts))
-            self._baseline.check(models, metric=self.metric, signatures=signatures)
+            self._baseline.check(models, metric=self.metric, signatures=signatures, policy=plan.options.missing)
         for warning in plan.plan.warnings:
             self._say(f"warning: {warning}", limit=500)
         if self._verbose:

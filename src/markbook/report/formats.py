@@ -18,7 +18,7 @@ from markbook.errors import IncompleteError
 from markbook.installed import version
 from markbook.plugins import need
 from markbook.report.words import folder_names
-from markbook.results.kind import Content, Entry, Results, get_seed
+from markbook.results.kind import Content, Entry, Results, get_seed, get_sheet
 from markbook.results.leaderboard import Standing, in_benchmark_order, standings
 from markbook.results.sheet import Sheet
 from markbook.text import csv_cell, redact, xml
@@ -187,7 +187,7 @@ def every_eval_ever() -> Callable[[Results], Mapping[str, Content]]:
 
 
 def _files(results: Results) -> dict[str, Content]:
-    sheet = results.sheet(None)
+    sheet = get_sheet(results, None)
     folders = folder_names(sheet.models)
     files: dict[str, Content] = {}
     for standing in standings(sheet, seed=get_seed(results)):

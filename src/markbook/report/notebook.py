@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from markbook.errors import DataError, MarkbookError
 from markbook.report import charts
 from markbook.report.exports import svg
-from markbook.results.kind import Results, Shown, Value, get_seed, open_results
+from markbook.results.kind import Results, Shown, Value, get_seed, get_sheet, open_results
 from markbook.results.leaderboard import Standing, in_benchmark_order, standings, summaries
 from markbook.store import Run
 from markbook.text import Table, terminal, visible
@@ -42,7 +42,7 @@ def scores(run: Run, metric: str | None) -> dict[str, Summary]:
 
 
 def _standings(results: Results, metric: str | None = None) -> list[Standing]:
-    return standings(results.sheet(metric), seed=get_seed(results))
+    return standings(get_sheet(results, metric), seed=get_seed(results))
 
 
 def failures(run: Run, model: str | None) -> Iterator[Shown]:
@@ -77,7 +77,7 @@ def describe(run: Run) -> str:
     head = f"<Run {run.command} {run.status} {terminal(str(run.folder))}>"
     try:
         results = open_results(run, partial=True)
-        sheet = results.sheet(None)
+        sheet = get_sheet(results, None)
     except MarkbookError as error:
         return f"{head}\n{terminal(error.message)}"
     scale = Scale(sheet.range)

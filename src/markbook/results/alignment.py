@@ -158,7 +158,16 @@ def merge_sheets(sheets: Sequence[tuple[str, Sheet]], notes: Sequence[str] = ())
     notes = (*notes, *dict.fromkeys(f"{run}: {note}" for run, sheet in sheets for note in sheet.notes))
     if len(sheets) == 1:
         origins = {model: (0, model) for model in first.models}
-        return Sheet(first.metric, first.marks, first.range, first.direction, first.meta, origins, notes=notes)
+        return Sheet(
+            first.metric,
+            first.marks,
+            first.range,
+            first.direction,
+            first.meta,
+            origins,
+            notes=notes,
+            policy=first.policy,
+        )
     has_both = places_and_ids([sheet for _, sheet in sheets])
     if has_both:
         # A place in one run may be spelled as an id in another: their content alone says which are the same.
@@ -190,7 +199,10 @@ def merge_sheets(sheets: Sequence[tuple[str, Sheet]], notes: Sequence[str] = ())
     }
     notes = *notes, *_list_warnings(sheets, alignment)
     renamed = {(at, name): own for at, names in enumerate(named) for own, name in names.items() if own != name}
-    return Sheet(first.metric, marks, ends, first.direction, meta, origins, renamed, alignment=alignment, notes=notes)
+    policy = first.policy if len({sheet.policy for _, sheet in sheets}) == 1 else "exclude"
+    return Sheet(
+        first.metric, marks, ends, first.direction, meta, origins, renamed, alignment=alignment, notes=notes, policy=policy
+    )  # fmt: skip
 
 
 def _titles(sheets: Sequence[tuple[str, Sheet]]) -> dict[tuple[int, str], str]:

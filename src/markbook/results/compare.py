@@ -13,9 +13,9 @@ from markbook.measurements import SIGNIFICANCE
 from markbook.results.alignment import is_mixed, merge_sheets, places_and_ids
 from markbook.results.comparison import Comparison, compare_sheet
 from markbook.results.gates import check_worse
-from markbook.results.kind import Results, find_kind, open_results
+from markbook.results.kind import Results, find_kind, get_sheet, open_results
 from markbook.results.pairs import Pair
-from markbook.results.sheet import Sheet
+from markbook.results.sheet import Policy, Sheet
 from markbook.store import Run, find_runs, open_run
 from markbook.store.reader import COMMAND as FOREIGN
 
@@ -57,7 +57,21 @@ def differences(sheets: Sequence[tuple[str, Sheet]], *, is_planned: bool = False
                     f"{metric!r} was measured differently: {name} by {', '.join(only)}; "
                     f"{other_name} by {', '.join(other_only)}"
                 )
+            if words := compare_policies((name, sheet), (other_name, other), is_planned=is_planned):
+                return words
     return ""
+
+
+def compare_policies(first: tuple[str, Sheet], second: tuple[str, Sheet], *, is_planned: bool) -> str:
+    """Return how two runs count what is missing, where one counts it as the worst and the other leaves some out."""
+    (worst, strict), (leaving, lenient) = (first, second) if second[1].policy == "exclude" else (second, first)
+    n_left_out = sum(bool(cell.gaps) for cells in lenient.marks.values() for cell in cells.values())
+    if strict.policy == lenient.policy or lenient.policy != "exclude" or not n_left_out:
+        return ""
+    # What a planned run will lack is not known yet.
+    if is_planned and lenient is first[1]:
+        return ""
+    return f"{worst} counts what is missing as the worst value, {leaving} leaves it out in {n_left_out} samples"
 
 
 def differing(
@@ -186,10 +200,10 @@ def read_titled_sheets(runs: Sequence[Run], metric: str | Sequence[str] | None) 
     if names:
         # A run with none of them is refused by the last one's name.
         # Run by run: with several names each run may be compared by another one.
-        own = [_read_first_metric([result], names) or [result.sheet(names[-1])] for result in results]
+        own = [_read_first_metric([result], names) or [get_sheet(result, names[-1])] for result in results]
         sheets = [sheet for (sheet,) in own]
     else:
-        sheets = [result.sheet(None) for result in results]
+        sheets = [get_sheet(result, None) for result in results]
         if len({sheet.metric for sheet in sheets}) > 1 and any(run.command == FOREIGN for run in runs):
             sheets = _read_first_metric(results, [sheet.metric for sheet in sheets]) or _as_verdicts(sheets) or sheets
     metrics = list(dict.fromkeys(sheet.metric for sheet in sheets))
@@ -224,7 +238,7 @@ def _read_first_metric(results: Sequence[Results], names: Sequence[str]) -> list
     for name in dict.fromkeys(names):
         # One run without the metric is enough for the next name: a comparison is by one metric in all runs.
         with suppress(UsageError):
-            return [result.sheet(name) for result in results]
+            return [get_sheet(result, name) for result in results]
     return None
 
 
@@ -247,14 +261,16 @@ class Baseline:
     """Whether the new run may be measured differently."""
 
     def check(
-        self, models: Iterable[str], *, metric: str | None = None, signatures: Mapping[str, str] | None = None
-    ) -> None:
+        self, models: Iterable[str], *, metric: str | None = None, signatures: Mapping[str, str] | None = None,
+        policy: Policy = "exclude",
+    ) -> None:  # fmt: skip
         """Find out before any work that a run of these models cannot be held against it.
 
         Args:
             models: their names.
             metric: what the run will be held by; the baseline's main one if none.
             signatures: what that will be measured by, by task, as far as it is known.
+            policy: how it will count what is missing.
 
         Raises:
             DataError: the baseline was measured differently.
@@ -271,6 +287,9 @@ class Baseline:
                 at=os.fspath(self.run.folder),
                 hint="measure both alike, make the baseline anew, or allow it with --allow-different-measures",
             )
+        if not self.allow_different_measures:
+            planned = Sheet(sheet.metric, {}, sheet.range, sheet.direction, policy=policy)
+            check_signatures([("this run", planned), (self.run.folder.name, sheet)], is_planned=True)
 
 
 def open_baseline(path: str | os.PathLike[str], command: str, *, allow_different_measures: bool = False) -> Baseline:
@@ -359,4 +378,4 @@ def read_sheet(run: Run, *, metric: str | None = None) -> Sheet:
         DataError: the run is not finished, or of a command that leaves nothing to compare.
         UsageError: the run has no such metric.
     """
-    return open_results(run).sheet(metric)
+    return get_sheet(open_results(run), metric)

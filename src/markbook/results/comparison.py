@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from markbook.errors import DataError, MarkbookError
 from markbook.plugins import factory, need
-from markbook.results.kind import Results, get_seed
+from markbook.results.kind import Results, get_seed, get_sheet
 from markbook.results.leaderboard import Standing, in_groups, standings, summaries
 from markbook.results.pairs import Pair, compare_pairs, count_open, holm_level
 from markbook.results.sheet import SOLVES, Headline, Sheet
@@ -268,7 +268,7 @@ def _scores(ranked: Sequence[tuple[str, Summary]], scale: Scale) -> tuple[tuple[
 def run_headline(results: Results, samples: str) -> Headline:
     """Return the headline of a run by its main metric, an empty one where it has none."""
     try:
-        return make_headline(results.sheet(None), samples, seed=get_seed(results))
+        return make_headline(get_sheet(results, None), samples, seed=get_seed(results))
     except (MarkbookError, ValueError):
         return Headline()  # tasks that share no metric
 

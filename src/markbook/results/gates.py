@@ -151,6 +151,13 @@ def collect_marks(comparison: Comparison, models: Mapping[str, str]) -> list[Gat
     return marks
 
 
+def say_not_worse(pair: Pair) -> str:
+    """Return in a line that a candidate passed, with how many samples that rests on."""
+    lacking = f", {pair.lacking[0]} of the baseline's lack a value here" if pair.lacking[0] else ""
+    counted = " and count as the worst" if lacking and pair.n_counted else ""
+    return f"{pair.first} against {pair.second}: not shown to be worse; {pair.n} samples compared{lacking}{counted}"
+
+
 def check_worse(comparison: Comparison, pairs: Sequence[tuple[str, str]]) -> list[Pair]:
     """Hold candidates against their baselines: a candidate fails if the whole interval of the difference is worse.
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 from markbook import plugins
 from markbook.errors import DataError, UsageError
 from markbook.results.sheet import Sheet, Status
+from markbook.results.summary import count_missing
 from markbook.types import Direction
 from markbook.why import Evidence, Why
 
@@ -225,6 +226,16 @@ def get_seed(results: Results) -> int:
     """Return the seed by which a run's own files draw: whatever else shows its numbers has the same intervals by it."""
     seed = results.manifest.get("config", {}).get("seed", 0)
     return seed if isinstance(seed, int) else 0
+
+
+def get_sheet(results: Results, metric: str | None) -> Sheet:
+    """Return a run's sheet in which what is missing counts as in the run's own numbers.
+
+    Raises:
+        UsageError: the run has no such metric.
+    """
+    sheet, policy = results.sheet(metric), results.manifest.get("config", {}).get("missing")
+    return count_missing(sheet, policy) if policy in ("worst", "fail") else sheet
 
 
 def no_files(command: str, name: str) -> UsageError:

@@ -65,6 +65,7 @@ def summaries(sheet: Sheet, *, alpha: float = SIGNIFICANCE, seed: int = 0) -> di
             group=model,
             range=sheet.range,
             direction=sheet.direction,
+            policy=sheet.policy,
             confidence=1 - alpha,
             seed=seed,
         )

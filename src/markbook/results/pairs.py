@@ -15,7 +15,7 @@ From marks to a verdict, for the pairs of one comparison:
    belong together (clusters) their signs are not independent, so the p is that of the cluster-robust interval.
 4. Holm adjusts the p values of *all* pairs: the family is everything that one table claims, so the chance of any false
    "is better" in it is at most alpha, however many models there are.
-5. `_judge_pair`: better only where the adjusted p is below alpha *and* the interval leaves out 0. Two methods that disagree
+5. `judge_pairs`: better only where the adjusted p is below alpha *and* the interval leaves out 0. Two methods that disagree
    say "not distinguishable".
 6. `mde`: the smallest difference that this many samples show in 80 % of cases, at the level that Holm leaves to the pair.
 
@@ -90,6 +90,10 @@ class Pair:
     by_topic: Mapping[str, Estimate] = field(default_factory=dict)
     n_partial: int = 0
     """Common samples that have a value for a part of their answers only, by either model."""
+    lacking: tuple[int, int] = (0, 0)
+    """How many samples the first, and the second, lacks a measured value for where the other has one."""
+    n_counted: int = 0
+    """Common samples for which either has no measured value, only the worst one by the policy of its run."""
 
     @property
     def n(self) -> int:
@@ -130,6 +134,7 @@ class Pair:
             difference=_negate(self.difference),
             only_first=self.only_second,
             only_second=self.only_first,
+            lacking=(self.lacking[1], self.lacking[0]),
             by_topic={topic: _negate(estimate) for topic, estimate in self.by_topic.items()},
         )
 
@@ -188,6 +193,16 @@ def _common(
     return samples, a, b, n_unpaired
 
 
+def _count_lacking(sheet: Sheet, model: str, other: str) -> int:
+    """Return for how many samples a model has a measured value and another has none."""
+    cells, others = sheet.marks[model], sheet.marks[other]
+    return sum(
+        cell.value is not None and not cell.is_counted_missing
+        and ((two := others.get(sample)) is None or two.value is None or two.is_counted_missing)
+        for sample, cell in cells.items()
+    )  # fmt: skip
+
+
 def estimate_difference(
     a: Sequence[float], b: Sequence[float], width: float, confidence: float, clusters: Sequence[str] | None = None
 ) -> Estimate:
@@ -226,12 +241,8 @@ def compare_pairs(sheet: Sheet, names: Sequence[str], *, alpha: float = SIGNIFIC
     Raises:
         DataError: no two models share any.
     """
-    samples_of_all = sheet.samples  # collected anew whenever it is asked for, which 19,900 pairs need not do
-    every = [
-        (first, second, *_common(sheet, first, second, samples_of_all)) for first, second in combinations(names, 2)
-    ]
-    raw = [candidate for candidate in every if candidate[2]]
-    if every and not raw:
+    pairs = judge_pairs(estimate_pairs([(sheet, names)], alpha=alpha, seed=seed), alpha=alpha)
+    if len(names) > 1 and not pairs:
         for name in names:
             cells = list(sheet.marks[name].values())
             reasons = [cell.missing.detail for cell in cells if cell.missing is not None]
@@ -243,23 +254,39 @@ def compare_pairs(sheet: Sheet, names: Sequence[str], *, alpha: float = SIGNIFIC
         who = f"{names[0]!r} and {names[1]!r} share no sample" if len(names) == 2 else "no two models share a sample"
         hint = sentences(("compare runs of the same benchmark or task", *sheet.notes)).removesuffix(".")
         raise DataError(f"{who} with a value", hint=hint)
-    clusters = [sheet.get_clusters(samples) for _, _, samples, *_ in raw]
+    return pairs
+
+
+def estimate_pairs(
+    sheets: Sequence[tuple[Sheet, Sequence[str]]], *, alpha: float = SIGNIFICANCE, seed: int = 0
+) -> list[tuple[Sheet, Pair]]:
+    """Return the pairs of each sheet's named models that share a sample with a value, not judged yet."""
+    raw = []
+    for sheet, names in sheets:
+        samples_of_all = sheet.samples  # collected anew whenever it is asked for, which 19,900 pairs need not do
+        every = ((*two, *_common(sheet, *two, samples_of_all)) for two in combinations(names, 2))
+        raw += [(sheet, candidate) for candidate in every if candidate[2]]
+    clusters = [sheet.get_clusters(candidate[2]) for sheet, candidate in raw]
     # The signs of related samples are not drawn one by one.
     alone = [
         (tuple(candidate[2]), candidate[3], candidate[4])
-        for candidate, own in zip(raw, clusters, strict=True)
+        for (_, candidate), own in zip(raw, clusters, strict=True)
         if own is None
     ]
     flips = iter(_flip_ps(alone, seed))
-    width = sheet.range[1] - sheet.range[0]
     pairs = []
-    for (first, second, samples, a, b, n_unpaired), own in zip(raw, clusters, strict=True):
-        difference = estimate_difference(a, b, width, 1 - alpha, own)
+    for (sheet, (first, second, samples, a, b, n_unpaired)), own in zip(raw, clusters, strict=True):
+        difference = estimate_difference(a, b, sheet.range[1] - sheet.range[0], 1 - alpha, own)
         p, method = (None, "") if own is not None else next(flips)
         used = (difference.p, difference.method) if p is None else (p, method)
-        pairs.append(_pair(sheet, (first, second), samples, difference, used, n_unpaired))
+        pairs.append((sheet, _pair(sheet, (first, second), samples, difference, used, n_unpaired)))
+    return pairs
+
+
+def judge_pairs(estimated: Sequence[tuple[Sheet, Pair]], *, alpha: float = SIGNIFICANCE) -> list[Pair]:
+    """Return one family of pairs with what may be concluded of each: Holm's p over all of them, the better model, the MDE."""
     judged = []
-    for pair, p in zip(pairs, holm([pair.p for pair in pairs]), strict=True):
+    for (sheet, pair), p in zip(estimated, holm([pair.p for _, pair in estimated]), strict=True):
         difference, better = pair.difference, None
         # Test and interval must both say so: each rests on an approximation of its own, and one alone may be off.
         is_apart = (
@@ -271,8 +298,8 @@ def compare_pairs(sheet: Sheet, names: Sequence[str], *, alpha: float = SIGNIFIC
         judged.append(replace(pair, p_adjusted=p, distinguishable=is_different, better=better))
     # A second pass: the level of each pair depends on how many pairs Holm leaves open.
     n_open = count_open(judged, alpha)
-    for at, pair in enumerate(judged):
-        differences = pair.differences(width)
+    for at, ((sheet, _), pair) in enumerate(zip(estimated, judged, strict=True)):
+        differences = pair.differences(sheet.range[1] - sheet.range[0])
         if differences is not None:
             judged[at] = replace(pair, mde=detectable_difference(differences, alpha=holm_level(pair, n_open, alpha)))
     return judged
@@ -335,6 +362,10 @@ def _pair(
         sum(two and not first_passed for first_passed, two in both_judged),
     )
     is_clustered = "n_clusters" in difference.stats
+    n_counted = sum(
+        sheet.marks[first][s].is_counted_missing or sheet.marks[second][s].is_counted_missing for s in samples
+    )
+    has_gaps = n_unpaired > 0 or n_counted > 0  # most pairs have none, and need not be walked through again
     samples_by_topic: dict[str, list[str]] = {}
     for sample in samples:
         if topic := sheet.meta.get(sample, {}).get("topic", ""):
@@ -360,4 +391,6 @@ def _pair(
         mde=None,
         by_topic=by_topic,
         n_partial=sum(sheet.marks[first][s].is_partial or sheet.marks[second][s].is_partial for s in samples),
+        lacking=(_count_lacking(sheet, second, first), _count_lacking(sheet, first, second)) if has_gaps else (0, 0),
+        n_counted=n_counted,
     )

@@ -23,6 +23,8 @@ _NO_GAPS: dict[str, int] = {}
 _NOTHING: Mapping[str, Never] = MappingProxyType({})
 
 
+Policy = Literal["exclude", "worst", "fail", "exam"]
+"""How missing values enter a mean."""
 Status = Literal["passed", "scored", "partial", "failed", "error", "empty", "absent"]
 """How an attempt ended, in one word."""
 STATUSES: tuple[Status, ...] = get_args(Status)
@@ -112,6 +114,8 @@ class Cell:
     """The value if those were at the low and at the high end of the range; None if none is missing, or an end infinite."""
     values: tuple[float, ...] = ()
     """What each of several answers scored; empty where one was made."""
+    is_counted_missing: bool = False
+    """Whether nothing was measured and the value is the worst end, by the policy of its run."""
 
     def __post_init__(self) -> None:
         """Hold the rule that there is exactly one of value and reason."""
@@ -126,7 +130,7 @@ class Cell:
     @property
     def is_partial(self) -> bool:
         """Whether the value is over a part of the answers only."""
-        return self.value is not None and bool(self.n_missing)
+        return self.value is not None and bool(self.n_missing) and not self.is_counted_missing
 
 
 def make_cell(values: Sequence[float | Missing], limits: tuple[float, float], *, passed: bool | None = None) -> Cell:
@@ -207,6 +211,8 @@ class Sheet:
     """How the samples of several runs were paired, and how many were not."""
     notes: tuple[str, ...] = ()
     """What a reader of a comparison has to know about its inputs."""
+    policy: Policy = "exclude"
+    """How missing values count, in the marks and in the run's own numbers."""
 
     def get_clusters(self, samples: Sequence[str]) -> list[str] | None:
         """Return which cluster each of these samples belongs to; None where no two belong together."""

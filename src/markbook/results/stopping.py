@@ -136,7 +136,7 @@ class Stopping:
         }
         self.identity = {"when": rule.text, "baseline": digest(values) if values else None}
         """What run.json holds of it: with another rule or another baseline a run cannot go on."""
-        self.range, self.direction = plan.range, plan.direction
+        self.range, self.direction, self.policy = plan.range, plan.direction, plan.policy
         if rule.when == "decided" and baseline is None:
             raise UsageError("nothing says against what it is to be decided", hint="name a finished run with --against")
         # The tests bound each difference by the width of the range, which an open range does not have.

@@ -7,11 +7,11 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from markbook import plugins
 from markbook.errors import UsageError
-from markbook.results.sheet import Cell, best_end
+from markbook.results.sheet import Cell, Policy, Sheet, best_end
 from markbook.stats.intervals import NARROW, clustered_interval, mean_interval
 from markbook.stats.records import Estimate
 from markbook.types import CONFIDENCE, Direction, Interval, Measurement, Metric, MissingKind, Summary, missing_kinds
@@ -19,7 +19,6 @@ from markbook.types import CONFIDENCE, Direction, Interval, Measurement, Metric,
 if TYPE_CHECKING:
     from markbook.stats.arrays import Ints
 
-Policy = Literal["exclude", "worst", "fail", "exam"]
 _WARNS = (NARROW, "the interval may be too short")
 """How a warning begins: here, and in the files of runs of earlier versions."""
 
@@ -170,7 +169,7 @@ def summarise_cells(
         gaps.update(cell.gaps)
     spans = [cell.span or (cell.value or 0.0, cell.value or 0.0) for cell in cells_with_value]
     # Such a cell's range has an infinite end, so what its missing answers could have scored has no bound.
-    is_open = any(cell.is_partial and cell.span is None for cell in cells_with_value)
+    is_open = any(cell.n_missing and cell.span is None for cell in cells_with_value)
     words = f"{len(partial)} of {len(cells)} have a value for a part of their answers" if partial else ""
     return dataclasses.replace(
         summary,
@@ -180,6 +179,32 @@ def summarise_cells(
         bounds=None if is_open else _bounds(spans, len(cells) - len(cells_with_value), range),
         note="; ".join(part for part in (summary.note, words) if part),
     )
+
+
+def count_missing(sheet: Sheet, policy: Policy) -> Sheet:
+    """Return a sheet whose missing values count as `summarise_cells` counts them under a policy; a note says how many."""
+    n_missing = sum(sum(cell.gaps.values()) for cells in sheet.marks.values() for cell in cells.values())
+    if policy not in ("worst", "fail") or not n_missing:
+        return dataclasses.replace(sheet, policy=policy)
+    worst = worst_end(sheet.range, sheet.direction)
+    if not math.isfinite(worst):
+        note = f"{n_missing} missing values are left out: the range has no worst value"
+        return dataclasses.replace(sheet, policy=policy, notes=(*sheet.notes, note))
+    is_judged = any(cell.passed is not None for cells in sheet.marks.values() for cell in cells.values())
+    limits = sheet.range if math.isfinite(sheet.range[1] - sheet.range[0]) else None
+    end = 0 if sheet.direction == "higher" else 1
+
+    def count(cell: Cell) -> Cell:
+        if not cell.gaps:
+            return cell
+        passed = False if is_judged else None
+        if cell.value is None:
+            return Cell(worst, passed=passed, n_missing=cell.gaps, span=limits, is_counted_missing=True)
+        return dataclasses.replace(cell, value=cell.span[end] if cell.span else cell.value, passed=passed)
+
+    marks = {model: {sample: count(cell) for sample, cell in cells.items()} for model, cells in sheet.marks.items()}
+    note = f"{n_missing} missing values count as {worst:g}, the worst, as in the run's own numbers"
+    return dataclasses.replace(sheet, marks=marks, policy=policy, notes=(*sheet.notes, note))
 
 
 def _bounds(

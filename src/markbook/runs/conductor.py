@@ -34,7 +34,7 @@ from typing import Any
 from markbook import plugins
 from markbook.errors import MarkbookError, StrictDataError
 from markbook.report.exports import render_report
-from markbook.results.kind import Content, Results, get_seed
+from markbook.results.kind import Content, Results, get_seed, get_sheet
 from markbook.runs.kind import Kind, Machines, P, R, Watcher, WorkEnd
 from markbook.runs.options import RunOptions
 from markbook.store import Manifest, Run, RunWriter, open_manifest, open_run
@@ -63,7 +63,7 @@ def summarise_scores(results: Results) -> list[dict[str, object]]:
     from markbook.results.leaderboard import summaries
 
     try:
-        sheet = results.sheet(None)
+        sheet = get_sheet(results, None)
         summaries_by_model = summaries(sheet, seed=get_seed(results))
     except (MarkbookError, ValueError):
         return []  # no model, or tasks that share no metric

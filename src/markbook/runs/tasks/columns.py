@@ -22,22 +22,19 @@ from markbook.runs.tasks.plan import Filtered, Plan, TaskPlan, is_of_metric
 from markbook.runs.tasks.scorers import NOTHING_SAID, ScoreNames
 from markbook.runs.tasks.summaries import (
     BillRecord,
-    ContextGap,
     GroupRecord,
     GroupSummaryRecord,
     TaskAnswer,
     TaskColumn,
     TaskRecord,
     TasksSummary,
-    adjust_gaps,
-    context_gap,
+    compare_contexts,
     pass_cell,
     row_mark,
     summarise_column,
     summarise_group,
 )
 from markbook.runs.tasks.task_options import TaskOptions
-from markbook.stats.power import Differences
 from markbook.types import Measurement, Missing
 
 # Cells of one metric, 8 bytes each where they are bare numbers.
@@ -373,7 +370,10 @@ class MarkCollector:
             "profile": options.profile,
             "tasks": tasks,
             "groups": {group.name: self._group(group, names) for group, names in self._plan.groups},
-            "comparisons": [gap.to_record() for gap in adjust_gaps(self._context_gaps())],
+            "comparisons": [
+                gap.to_record()
+                for gap in compare_contexts(self._match_contexts(), policy=options.missing, seed=options.seed)
+            ],
         }
 
     def _group(self, group: TaskGroup, names: Sequence[str]) -> GroupRecord:
@@ -395,11 +395,11 @@ class MarkCollector:
                     metrics[name] = {**summary.to_record(), "tasks": [column.task for column in columns]}
         return {"alias": group.alias, "version": group.version, "tasks": list(names), "metrics": metrics}
 
-    def _context_gaps(self) -> list[tuple[ContextGap, Differences | None]]:
-        """Return the paired differences between the context modes of each task, fuller minus less."""
+    def _match_contexts(self) -> list[tuple[TaskColumn, TaskColumn, tuple[str, str]]]:
+        """Return the columns of each metric in two context modes of a task, the fuller first, with the modes."""
         order = {"full": 0, "minimal": 1, "none": 2}
         plans = sorted(self._plan.tasks, key=lambda plan: order[plan.mode])
-        gaps: list[tuple[ContextGap, Differences | None]] = []
+        matches: list[tuple[TaskColumn, TaskColumn, tuple[str, str]]] = []
         for base in dict.fromkeys(plan.base for plan in self._plan.tasks):
             variants = [plan for plan in plans if plan.base == base]
             for index, first in enumerate(variants):
@@ -408,12 +408,12 @@ class MarkCollector:
                     if [sample.row for sample in first.samples] != [sample.row for sample in second.samples]:
                         continue
                     others = {column.key: column for column in self.columns if column.task == second.task.name}
-                    gaps += [
-                        context_gap(column, others[column.key], (first.mode, second.mode))
+                    matches += [
+                        (column, others[column.key], (first.mode, second.mode))
                         for column in self.columns
                         if column.task == first.task.name and column.key in others
                     ]
-        return gaps
+        return matches
 
 
 def _row(plan: TaskPlan, filtered: Filtered, marked: MarkedAnswer) -> TaskAnswer:

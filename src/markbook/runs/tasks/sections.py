@@ -38,7 +38,7 @@ from markbook.why import Evidence, Why, read_why
 def tables(summary: TasksSummary) -> list[Table]:
     """Return the tables of a `summary.json`: one a task, the groups, the comparisons."""
     tables = [_task(name, record) for name, record in summary["tasks"].items()]
-    groups = []
+    groups, reasons = [], []
     for name, record in summary["groups"].items():
         for key, metric in record["metrics"].items():
             total = Summary.from_record(metric)
@@ -46,9 +46,10 @@ def tables(summary: TasksSummary) -> list[Table]:
             numbers = scale.value(total.value), f"{scale.interval(total.interval)}{method}", str(total.n)
             over = f"{len(metric['tasks'])} of {len(record['tasks'])} tasks"
             groups.append((record["alias"] or name, key, *numbers, over))
+            reasons += [f"{name}/{key}: {total.note}"] if total.value is None else []
     if groups:
         headers: tuple[str, ...] = ("group", "metric", "value", f"{format_level()} CI", "rows", "over")
-        tables.append(Table("Groups", headers, tuple(groups), frozenset({2, 4})))
+        tables.append(Table("Groups", headers, tuple(groups), frozenset({2, 4}), "; ".join(reasons)))
     if summary["comparisons"]:
         gaps = [ContextGap.from_record(record) for record in summary["comparisons"]]
         rows = tuple(
@@ -58,7 +59,7 @@ def tables(summary: TasksSummary) -> list[Table]:
         )  # fmt: skip
         level = format_level(gap.interval for gap in gaps)
         headers = ("difference", "metric", "paired mean", f"{level} CI", "p (Holm)", "rows", "verdict")
-        note = f"p is adjusted over all {len(gaps)} comparisons of this table."
+        note = f"p is adjusted over all {gaps[0].family} comparisons of this table."
         tables.append(Table("Context modes compared, row by row", headers, rows, frozenset({2, 4, 5}), note))
     return [*tables, *_panel_tables(summary["tasks"])]
 

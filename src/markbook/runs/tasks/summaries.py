@@ -13,12 +13,12 @@ from markbook.datasets.user_code import ForeignError
 from markbook.judge.assess import PanelAgreement
 from markbook.measurements import SIGNIFICANCE, MissingRecord
 from markbook.results.files import FilesView
-from markbook.results.sheet import Cell, make_cell
+from markbook.results.pairs import estimate_pairs, judge_pairs
+from markbook.results.sheet import Cell, Policy, Sheet, make_cell
 from markbook.results.stopping import StoppedRecord
-from markbook.results.summary import Policy, summarise_cells, summarise_rows
-from markbook.runs.tasks.scorers import Aggregation
+from markbook.results.summary import count_missing, summarise_cells, summarise_rows
+from markbook.runs.tasks.scorers import UNBOUNDED, Aggregation
 from markbook.stats.intervals import mean_of_means
-from markbook.stats.power import Differences
 from markbook.types import Direction, Interval, Measurement, Metric, Missing, MissingKind, Summary, SummaryRecord
 
 # What a run of tasks publishes, as its readers find it in `results.jsonl` and `summary.json`.
@@ -287,6 +287,24 @@ def _mean(columns: Sequence[TaskColumn], group: str, *, policy: Policy, seed: in
     return replace(summary, signature=first.signature, bounds=bounds)
 
 
+def find_other_scale(columns: Sequence[TaskColumn], limits: tuple[float, float]) -> str:
+    """Return why the tasks' numbers are not pooled: another direction or range; empty where they are of one scale."""
+    by_direction = {column.direction: column.task for column in columns}
+    if len(by_direction) > 1:
+        return f"no value: more is better in {by_direction['higher']}, less in {by_direction['lower']}"
+    stating = next((column.task for column in columns if column.range == limits), "")
+    for column in columns:
+        if column.range not in (limits, UNBOUNDED):
+            low, high = column.range
+            return (
+                f"no value: {column.task} lies in {low:g}..{high:g}, and {stating} lies in {limits[0]:g}..{limits[1]:g}"
+            )
+        values = (mark.value for mark in column.marks.values() if mark.value is not None)
+        if (value := next((value for value in values if not limits[0] <= value <= limits[1]), None)) is not None:
+            return f"no value: {column.task} gives {value:g}, and {stating} lies in {limits[0]:g}..{limits[1]:g}"
+    return ""
+
+
 def summarise_group(
     name: str, columns: Sequence[TaskColumn], *, weight_by_size: bool, policy: Policy, seed: int
 ) -> Summary:
@@ -299,6 +317,12 @@ def summarise_group(
         policy: how missing values count.
         seed: of the bootstrap.
     """
+    # A function of a task's own states no range: the others' is taken for it, where its numbers lie in it.
+    limits = next((column.range for column in columns if column.range != UNBOUNDED), UNBOUNDED)
+    if reason := find_other_scale(columns, limits):
+        counts = _mean([replace(column, range=UNBOUNDED) for column in columns], name, policy=policy, seed=seed)
+        return replace(counts, value=None, n=0, interval=None, bounds=None, note=reason)
+    columns = [replace(column, range=limits) for column in columns]
     # Counts of rows and gaps are those of all rows together, whatever the value is made of.
     pooled = _mean(columns, name, policy=policy, seed=seed)
     if not all(column.is_mean for column in columns):
@@ -385,63 +409,39 @@ class ContextGap:
         return cls(**{**record, "contexts": (first, second), "interval": interval})
 
 
-def context_gap(
-    first: TaskColumn, second: TaskColumn, contexts: tuple[str, str]
-) -> tuple[ContextGap, Differences | None]:
-    """Return the paired difference first - second over the rows that both have a value for, and how it varies, if it does."""
-    from markbook.stats import paired_difference
-
-    shared = [
-        (mark, other)
-        for sample, mark in first.marks.items()
-        if mark.value is not None and (other := second.marks.get(sample)) is not None and other.value is not None
-    ]
-    a = [mark.value for mark, _ in shared if mark.value is not None]
-    b = [other.value for _, other in shared if other.value is not None]
-    estimate = paired_difference(a, b)
-    sd, n = estimate.stats.get("sd"), estimate.n
-    # The t test decides here, as it does over clusters: each row is one of its own.
-    differences = Differences(n, estimate.value, sd, clusters=n) if sd and estimate.value is not None else None
-    gap = ContextGap(
-        metric=first.key,
-        first=first.task,
-        second=second.task,
-        contexts=contexts,
-        direction=first.direction,
-        difference=estimate.value,
-        interval=estimate.interval,
-        p=estimate.p,
-        n=estimate.n,
-        n_left_out=len({*first.marks, *second.marks}) - len(shared),
-        n_partial=sum(mark.is_partial or other.is_partial for mark, other in shared),
-        minimum_detectable_effect=None,
-        note=estimate.note,
-    )
-    return gap, differences
-
-
-def adjust_gaps(gaps: Sequence[tuple[ContextGap, Differences | None]]) -> list[ContextGap]:
-    """Return the differences with Holm's p over the whole family, what could be shown, and in words what may be concluded."""
-    from markbook.stats import holm
-    from markbook.stats.power import detectable_difference
-
-    ps = holm([gap.p for gap, _ in gaps])
-    # By Holm, what is decided already frees its share of the error for the others: the least gap is told at that level.
-    still_open = [p is not None and p >= SIGNIFICANCE for p in ps]
-    adjusted_gaps = []
-    for at, ((gap, differences), p) in enumerate(zip(gaps, ps, strict=True)):
-        # The pair itself and the others that are open share what is left of the error.
-        level = SIGNIFICANCE / (1 + sum(still_open[:at]) + sum(still_open[at + 1 :]))
-        least = None if differences is None else detectable_difference(differences, alpha=level)
-        if p is None or gap.difference is None:
-            # Differences that do not vary have no p: of one and the same size on every row, or 0 throughout.
-            verdict = "no error can be estimated" if gap.difference else "equal on every row"
-        elif p >= SIGNIFICANCE:
-            verdict = "not distinguishable"
-        else:
-            better = (gap.difference > 0) == (gap.direction == "higher")
-            verdict = f"{gap.first if better else gap.second} is better"
-        adjusted_gaps.append(
-            replace(gap, p_adjusted=p, family=len(gaps), verdict=verdict, minimum_detectable_effect=least)
+def compare_contexts(
+    matches: Sequence[tuple[TaskColumn, TaskColumn, tuple[str, str]]], *, policy: Policy, seed: int
+) -> list[ContextGap]:
+    """Return the paired differences first - second of columns in two context modes, tested and judged as `compare` does it."""
+    sheets = [
+        count_missing(
+            Sheet(first.key, {first.task: first.marks, second.task: second.marks}, first.range, first.direction), policy
         )
-    return adjusted_gaps
+        for first, second, _ in matches
+    ]
+    estimated = estimate_pairs([(sheet, sheet.models) for sheet in sheets], seed=seed)
+    pairs = {
+        (sheet.metric, pair.first, pair.second): pair
+        for (sheet, _), pair in zip(estimated, judge_pairs(estimated), strict=True)
+    }
+    gaps = []
+    for first, second, contexts in matches:
+        pair = pairs.get((first.key, first.task, second.task))
+        gap = ContextGap(
+            metric=first.key, first=first.task, second=second.task, contexts=contexts, direction=first.direction,
+            difference=None, interval=None, p=None, n=0, n_left_out=len({*first.marks, *second.marks}), n_partial=0,
+            minimum_detectable_effect=None, note="", family=len(pairs), verdict="no row has a value in both",
+        )  # fmt: skip
+        if pair is not None:
+            difference, verdict = pair.difference, pair.verdict()
+            if difference.stats["n_equal"] == pair.n:
+                verdict = "equal on every row"
+            elif difference.interval is None:
+                verdict = "no error can be estimated"
+            gap = replace(
+                gap, difference=difference.value, interval=difference.interval, p=pair.p, p_adjusted=pair.p_adjusted, n=pair.n,
+                n_left_out=pair.n_missing, n_partial=pair.n_partial, minimum_detectable_effect=pair.mde,
+                note=difference.note, verdict=verdict,
+            )  # fmt: skip
+        gaps.append(gap)
+    return gaps

@@ -33,9 +33,10 @@ from markbook.model import ModelReply, PromptRequest
 from markbook.model.connect import without_secrets
 from markbook.option import ASKING
 from markbook.results.alignment import digest
-from markbook.results.kind import Results as Finished
+from markbook.results.kind import Results as Finished, get_sheet
 from markbook.results.sheet import Cell, Sheet
 from markbook.results.stopping import Marks, StoppedRecord, Stopping, open_against, parse_rule, until_enough
+from markbook.results.summary import count_missing
 from markbook.runs.asking import Replies, connect_generator, goes_on, sum_usage, timings
 from markbook.runs.kind import Machines, Planned, Skipped, Watcher, WorkEnd
 from markbook.runs.options import with_answerer
@@ -89,8 +90,8 @@ def plan_stop(plan: Plan, options: TaskOptions) -> TaskStop | None:
         raise UsageError("context modes are compared row by row, so all of them need all rows")
     metric, limits, direction, baseline_sheet = _deciding(plan, baseline)
     if baseline_sheet is not None and options.allow_different_measures:
-        # Without signatures nothing is held to differ.
-        baseline_sheet = replace(baseline_sheet, signatures={})
+        # Without signatures and with one policy nothing is held to differ.
+        baseline_sheet = replace(baseline_sheet, signatures={}, policy=options.missing)
     recorded = (
         attempt.model
         for task_plan in plan.tasks
@@ -109,7 +110,9 @@ def plan_stop(plan: Plan, options: TaskOptions) -> TaskStop | None:
         by_place = by_place and sample.id == str(sample.row.place)
     marks = {model: dict.fromkeys(digests, _TO_COME)}
     signatures = planned_signatures(plan.tasks, metric, options)
-    own = Sheet(metric, marks, limits, direction, digests=digests, by_place=by_place, signatures=signatures)
+    own = Sheet(
+        metric, marks, limits, direction, digests=digests, by_place=by_place, signatures=signatures, policy=options.missing
+    )  # fmt: skip
     stopping = Stopping(parse_rule(options.stop_when), own, baseline_sheet, seed=options.seed)
     return TaskStop(stopping, model, metric)
 
@@ -129,7 +132,7 @@ def _deciding(plan: Plan, baseline: Finished | None) -> tuple[str, tuple[float, 
         if baseline is None:
             return metric, limits, direction, None
         try:
-            return metric, limits, direction, baseline.sheet(metric)
+            return metric, limits, direction, get_sheet(baseline, metric)
         except UsageError:
             continue
     own = ", ".join(metrics_known) or "none that can decide"
@@ -178,7 +181,9 @@ def ask_until_enough(
     def step(batch: Sequence[str]) -> Marks:
         for column in mark(subset_plan(plan, set(batch))).columns:
             if column.key == stop.metric:
-                marks.update({f"{column.task}/{row}" if several else row: cell for row, cell in column.marks.items()})
+                sheet = Sheet(stop.metric, {stop.model: column.marks}, column.range, column.direction)
+                cells = count_missing(sheet, stop.stopping.policy).marks[stop.model]
+                marks.update({f"{column.task}/{row}" if several else row: cell for row, cell in cells.items()})
         return {stop.model: marks}
 
     record: StoppedRecord = {"metric": stop.metric, **until_enough(stop.stopping, journal, len(plan), step)}
