@@ -426,6 +426,44 @@ def test_a_group_pools_only_numbers_of_one_scale_and_direction(
     assert reason in " ".join(told.out.split())
 
 
+OWN_METRIC = """\
+def score(references, predictions):
+    return float(references[0] == predictions[0])
+def right(row):
+    return row["word"]
+def share(items):
+    return sum(right == reply for right, reply in items) / len(items)
+"""
+
+
+@pytest.mark.parametrize("target", ["!function own_metric.right", '"{{ word }}"', '"{{ word if word else [] }}"'])
+@pytest.mark.parametrize(
+    ("metric", "name"),
+    [
+        ("{metric: !function own_metric.score}", "score"),
+        ("{metric: mcc}", "mcc"),
+        ("{metric: ter, aggregation: !function own_metric.share}", "ter"),
+        ("{metric: exact_match}", "exact_match"),
+    ],
+)
+def test_a_row_whose_right_answer_is_null_has_no_value_by_a_function(folder, target, metric, name):
+    """The null became an empty text, and an empty reply was right."""
+    write(folder / "rows.jsonl", [{"word": None}, {"word": None}, {"word": ""}, {"word": "yes"}])
+    (folder / "own_metric.py").write_text(OWN_METRIC, encoding="utf-8")
+    own = OWN_ACC.replace("process_results: !function own_acc.score\n", "").replace('"{{ word }}"', "word", 1)
+    own = own.replace('"{{ word }}"', target).partition("metric_list")[0] + f"metric_list: [{metric}]\n"
+    (folder / "own.yaml").write_text(own.replace("doc_to_text: word", "doc_to_text: Say."), encoding="utf-8")
+    answers(folder, ["", "None", "", "no"])
+
+    run = markbook.run_task("own.yaml", predictions="answers.jsonl", allow_code=True)
+
+    record = json.loads(run.read("summary.json"))["tasks"]["own"]["metrics"][name]
+    assert record["n_missing"] == {"undefined": 3 if "[]" in target else 2}
+    assert record["n"] == (1 if "[]" in target else 2)
+    if name != "mcc":
+        assert record["value"] == (0.0 if "[]" in target else 0.5)
+
+
 GROUP = "group: all\ntasks: [demo, two]\nsummarise: [{metric: METRIC}]\n"
 
 

@@ -215,6 +215,7 @@ _USUAL: Mapping[str, str] = {
     "word_perplexity": "weighted_perplexity",
 }
 """How lm-evaluation-harness sums up its own metrics where an entry names no aggregation; all others are means."""
+_NO_RIGHT_ANSWER = Missing(MissingKind.UNDEFINED, "the row has no right answer")
 NOTHING_SAID = Missing(MissingKind.UNDEFINED, "nothing was said of this row")
 UNBOUNDED = (float("-inf"), float("inf"))
 """A function of a task's own states no range."""
@@ -340,7 +341,7 @@ def function_scorers(task: Task, find: Find) -> dict[Function | str, Scorer]:
     for use in task.metrics if task.results is None else ():
         if isinstance(use.name, Function):
             if (function := find(use.name)) is not None:
-                scorers[use.name] = _of_function(use.name, use, function, find)
+                scorers[use.name] = _of_function(use.name, use, function, task, find)
         elif task.format == "lm-eval" and task.output == "generate_until" and use.name in _PAIRED:
             # These only hand right answer and reply on, to an aggregation that has to be known here. Of the usual ones the
             # corpus metrics are bound as our own (`metrics.bind`).
@@ -349,15 +350,17 @@ def function_scorers(task: Task, find: Find) -> dict[Function | str, Scorer]:
             else:
                 is_known = use.name in ("f1", "mcc") and use.aggregation in ("", _USUAL[use.name])
             if is_known:
-                scorers[use.name] = _of_pairs(use.name, use, find)
+                scorers[use.name] = _of_pairs(use.name, use, task, find)
     return scorers
 
 
-def _of_pairs(name: str, use: Use, find: Find) -> Scorer:
+def _of_pairs(name: str, use: Use, task: Task, find: Find) -> Scorer:
     key = use.key or name
     takes_lists = isinstance(use.aggregation, Function)
 
-    def give(row: RowAnswer) -> Mapping[str, object]:
+    def give(row: RowAnswer) -> Mapping[str, object] | Missing:
+        if not row.sample.references and task.references is not None:
+            return _NO_RIGHT_ANSWER
         references = row.sample.references or ("",)
         text: Any = row.result if takes_lists or len(row.texts) != 1 else row.texts[0]
         return {key: (references[0] if len(references) == 1 else list(references), text)}
@@ -366,7 +369,7 @@ def _of_pairs(name: str, use: Use, find: Find) -> Scorer:
     return Scorer({key: make_scorer(key, use, find, signature, usual=name)}, give, signature)
 
 
-def _of_function(name: Function, use: Use, function: Callable[..., Any], find: Find) -> Scorer:
+def _of_function(name: Function, use: Use, function: Callable[..., Any], task: Task, find: Find) -> Scorer:
     """Return a metric function of lm-evaluation-harness: it takes references and predictions, or one list of both."""
     key = use.key or name.name.rpartition(".")[2]
     options = json.dumps(use.options, sort_keys=True, default=str) if use.options else ""
@@ -382,7 +385,9 @@ def _of_function(name: Function, use: Use, function: Callable[..., Any], find: F
             return _read_result(function(references=[reference], predictions=[result], **use.options))
         return _read_result(function([reference, result]))
 
-    def give(row: RowAnswer) -> Mapping[str, object]:
+    def give(row: RowAnswer) -> Mapping[str, object] | Missing:
+        if not row.sample.references and task.references is not None:
+            return _NO_RIGHT_ANSWER
         references = row.sample.references or ("",)
         if len(references) == 1:
             value = call_user_function(name, once, references[0], row.result)
