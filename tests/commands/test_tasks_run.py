@@ -20,6 +20,7 @@ from support.load import PATIENCE
 import markbook
 from markbook.cli import cli, main
 from markbook.errors import ConfigError, DataError, OutputError, StrictDataError, UsageError
+from markbook.results.compare import read_sheet
 
 TASK = """\
 name: demo
@@ -424,6 +425,36 @@ def test_a_group_pools_only_numbers_of_one_scale_and_direction(
     assert reason == "" or (record["n"], record["interval"], record["bounds"]) == (0, None, None)
     assert reason in record["note"]
     assert reason in " ".join(told.out.split())
+    if value:
+        assert read_sheet(run, metric="acc").range == (0.0, 1.0)
+    else:
+        with pytest.raises(UsageError, match="'acc' is two measures in this run"):
+            read_sheet(run, metric="acc")
+
+
+@pytest.mark.parametrize(("policy", "value", "code"), [("exclude", None, 1), ("worst", 0.5, 0)])
+def test_a_group_has_no_number_where_one_of_its_tasks_has_none(group, capsys, policy, value, code):
+    answers(group / "preds", [None] * 3, "two.jsonl")
+
+    with pytest.raises(SystemExit) as stopped:
+        main(
+            [
+                "run",
+                "all.yaml",
+                "--predictions",
+                "preds",
+                "--missing",
+                policy,
+                "--fail-under",
+                "all/exact_match=40%",
+                "--json",
+            ]
+        )
+
+    told = capsys.readouterr()
+    record = json.loads(told.out)["groups"]["all"]["metrics"]["exact_match"]
+    assert (stopped.value.code, record["value"]) == (code, value), told.err
+    assert value or "two has none" in record["note"]
 
 
 GROUP = "group: all\ntasks: [demo, two]\nsummarise: [{metric: METRIC}]\n"

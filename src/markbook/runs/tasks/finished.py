@@ -17,6 +17,7 @@ from markbook.results.comparison import run_headline
 from markbook.results.files import get_value, reasons_text
 from markbook.results.kind import Content, Entry, ReplyUsage, Shown
 from markbook.results.sheet import STOPPED_NOTE, Aliases, Cell, Sheet, make_cell
+from markbook.runs.tasks.scorers import UNBOUNDED
 from markbook.runs.tasks.summaries import TaskAnswer, TasksView, is_right, join_prompt, main_metric, pass_cell, question
 from markbook.text import cut
 from markbook.types import Direction, Missing, Summary, SummaryRecord, digest_text
@@ -46,13 +47,12 @@ def task_sheet(view: TasksView, metric: str | None, *, name: str) -> Sheet:
         raise UsageError(f"the run has no metric {chosen!r}", hint=suggest(chosen, keys))
     records = {task: record["metrics"][chosen] for task, record in tasks.items() if chosen in record["metrics"]}
     summaries = [Summary.from_record(record) for record in records.values()]
+    # A function of a task's own states no range: the others' is taken for it, where its numbers lie in it.
+    limits = next((summary.range for summary in summaries if summary.range != UNBOUNDED), UNBOUNDED)
+    scale = replace(summaries[0], range=limits)
     for task, summary in zip(records, summaries, strict=True):
-        if (summary.range, summary.direction) != (summaries[0].range, summaries[0].direction):
-            raise UsageError(
-                f"{chosen!r} is two measures in this run: {next(iter(records))} has {_say_scale(summaries[0])},"
-                f" {task} {_say_scale(summary)}",
-                hint="compare by another metric (--metric), or evaluate these tasks in runs of their own",
-            )
+        if summary.range not in (limits, UNBOUNDED) or summary.direction != scale.direction:
+            raise _refuse_scales(chosen, f"{next(iter(records))} has {_say_scale(scale)}, {task} {_say_scale(summary)}")
     signatures = {
         task: sign_task(
             chosen, record["signature"], task, view.manifest.get("config", {}), view.manifest.get("inputs", {})
@@ -73,6 +73,10 @@ def task_sheet(view: TasksView, metric: str | None, *, name: str) -> Sheet:
         # Of pass@k alone: the stats of other metrics may be as large as the texts, and no cell is made of them.
         stats = (row.get("stats") or {}).get(own) if own.startswith("pass@") else None
         mark = _Mark(get_value(row["metrics"], own, row), is_right(row, own), stats or {})
+        if not isinstance(mark.value, Missing) and not limits[0] <= mark.value <= limits[1] and several:
+            raise _refuse_scales(
+                chosen, f"a row of {row['task']} has {mark.value:g}, and other tasks have {_say_scale(scale)}"
+            )
         means.add(str(row["task"]), sample, mark.value)
         marks_by_model.setdefault(str(row["model"] or name), {}).setdefault(sample, []).append(mark)
         # An id that is not the row's number was stated by somebody, and says which row it is.
@@ -81,7 +85,6 @@ def task_sheet(view: TasksView, metric: str | None, *, name: str) -> Sheet:
             meta[sample] = {"topic": str(row["task"])}
         if sample not in digests:
             digests[sample] = digest([row["task"], row["doc"]] if several else row["doc"])
-    limits = summaries[0].range
     marks: dict[str, dict[str, Cell]] = {}
     for model in list(marks_by_model):
         answers = marks_by_model.pop(model)  # so that not all are there twice
@@ -91,6 +94,13 @@ def task_sheet(view: TasksView, metric: str | None, *, name: str) -> Sheet:
         notes=(STOPPED_NOTE,) if "stopped" in view.summary else (), task="" if several else next(iter(tasks)),
         signatures=signatures, is_of_rows=means.is_no_mean(), aliases=partial(_aliases, view, several=several),
     )  # fmt: skip
+
+
+def _refuse_scales(metric: str, which: str) -> UsageError:
+    return UsageError(
+        f"{metric!r} is two measures in this run: {which}",
+        hint="compare by another metric (--metric), or evaluate these tasks in runs of their own",
+    )
 
 
 def _say_scale(summary: Summary) -> str:

@@ -319,7 +319,11 @@ def summarise_group(
     """
     # A function of a task's own states no range: the others' is taken for it, where its numbers lie in it.
     limits = next((column.range for column in columns if column.range != UNBOUNDED), UNBOUNDED)
-    if reason := find_other_scale(columns, limits):
+    reason = find_other_scale(columns, limits)
+    for column in columns if policy == "exclude" and not reason else ():
+        if all(mark.value is None for mark in column.marks.values()):
+            reason = f"no value: {column.task} has none"  # the others' mean is another number
+    if reason:
         counts = _mean([replace(column, range=UNBOUNDED) for column in columns], name, policy=policy, seed=seed)
         return replace(counts, value=None, n=0, interval=None, bounds=None, note=reason)
     columns = [replace(column, range=limits) for column in columns]
