@@ -145,6 +145,38 @@ def test_an_aggregation_that_gives_something_else_than_a_number_has_no_value(fol
     assert metrics["f"]["value"] is None
 
 
+@pytest.mark.parametrize(
+    ("name", "odd"),
+    [
+        ("perplexity", "float('nan')"),
+        ("perplexity", "float('inf')"),
+        ("median", "float('nan')"),
+        ("median", "float('inf')"),
+        ("weighted_perplexity", "(float('inf'), 1)"),
+        ("bits_per_byte", "(1.0, float('nan'))"),
+        ("matthews_corrcoef", "(None, None)"),
+        ("matthews_corrcoef", "(float('nan'), 1)"),
+    ],
+)
+def test_an_aggregation_of_what_is_no_number_has_no_value(folder, name, odd):
+    lines = GENERATED + f"process_results: !function utils.f\nmetric_list: [{{metric: m, aggregation: {name}}}]\n"
+    plain = "(1, 1)" if "(" in odd and odd[:7] != "float('" else "1.0"
+
+    code, metrics, messages = run_code(
+        folder, lines, f"def f(doc, results):\n    return {{'m': {odd} if doc['a'] == 'a0' else {plain}}}\n"
+    )
+
+    assert (code, metrics["m"]["value"]) == (0, None), messages
+
+
+def test_a_median_of_yes_and_no_is_a_number(folder):
+    lines = GENERATED + "process_results: !function utils.f\nmetric_list: [{metric: m, aggregation: median}]\n"
+
+    code, metrics, messages = run_code(folder, lines, "def f(doc, results):\n    return {'m': True}\n")
+
+    assert (code, metrics["m"]["value"]) == (0, 1.0), messages
+
+
 def test_a_median_of_texts_has_no_value(folder):
     lines = GENERATED + "process_results: !function utils.f\nmetric_list: [{metric: m, aggregation: median}]\n"
 

@@ -59,9 +59,10 @@ class Aggregation:
     def of_one(self, raw: object) -> float | None:
         """Return a single row's number, None where it has none."""
         try:
-            return self.one(raw)
+            value = self.one(raw)
         except (TypeError, ValueError, ArithmeticError, LookupError):
             return None
+        return value if value is None or math.isfinite(value) else None
 
 
 def make_aggregation(use: Use, find: Find) -> Aggregation | None:
@@ -95,12 +96,28 @@ def _foreign(function: Function, own: Callable[..., Any], raws: Sequence[Any]) -
     return number
 
 
+def _finite(values: Iterable[float]) -> list[float]:
+    numbers = list(map(float, values))
+    if not all(map(math.isfinite, numbers)):
+        raise ValueError("a row gives NaN or an infinite number")
+    return numbers
+
+
 def _mean(values: Sequence[float]) -> float:
     return math.fsum(values) / len(values)
 
 
+def _median(values: Sequence[float]) -> float:
+    """Return the middle value, of an even number the upper of the two, as the harness has it."""
+    return sorted(_finite(values))[len(values) // 2]
+
+
+def _perplexity(values: Sequence[float]) -> float:
+    return math.exp(-_mean(_finite(values)))
+
+
 def _weighted_mean(pairs: Sequence[tuple[float, float]]) -> float:
-    return math.fsum(value for value, _ in pairs) / math.fsum(weight for _, weight in pairs)
+    return math.fsum(_finite(value for value, _ in pairs)) / math.fsum(_finite(weight for _, weight in pairs))
 
 
 def _without_nan(values: Sequence[float]) -> float:
@@ -123,6 +140,8 @@ def _f1(pairs: Sequence[tuple[Any, Any]]) -> float:
 def _matthews(pairs: Sequence[tuple[Any, Any]]) -> float:
     """Return the correlation of two labellings (Gorodkin 2004), 0 where one of them never changes."""
     golds, predictions = Counter(gold for gold, _ in pairs), Counter(predicted for _, predicted in pairs)
+    if any(label is None or label != label for label in (*golds, *predictions)):  # noqa: PLR0124 - NaN
+        raise ValueError("a label is null or NaN")
     n, right = len(pairs), sum(gold == predicted for gold, predicted in pairs)
     both = right * n - sum(golds[label] * count for label, count in predictions.items())
     # Sums of squares of whole numbers: exact, and 0 exactly where one labelling never changes.
@@ -178,15 +197,9 @@ AGGREGATIONS: Mapping[str, Aggregation] = {
     "chrf": _of_corpus("chrf"),
     "f1": Aggregation("f1", _f1, _same),
     "matthews_corrcoef": Aggregation("matthews_corrcoef", _matthews, _same),
-    "median": Aggregation(
-        "median",
-        # The upper of the two in the middle, as the harness has it.
-        lambda values: sorted(values)[len(values) // 2],
-    ),
+    "median": Aggregation("median", _median),
     "nanmean": Aggregation("nanmean", _without_nan),
-    "perplexity": Aggregation(
-        "perplexity", lambda values: math.exp(-_mean(values)), lambda value: math.exp(-value), version=2
-    ),
+    "perplexity": Aggregation("perplexity", _perplexity, lambda value: _perplexity([value]), version=2),
     "ter": _of_corpus("ter"),
     "weighted_perplexity": Aggregation(
         "weighted_perplexity", _weighted_perplexity, lambda pair: _weighted_perplexity([pair])
