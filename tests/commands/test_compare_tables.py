@@ -414,3 +414,39 @@ def test_a_map_beside_runs_alone_is_refused(tmp_path):
     assert code == 2, err
     assert "--map names the columns of plain tables, and this is a run" in err
     assert figures(compared(out.strip())) == {"A": (1.0, 1, 1, {}), "B": (1.0, 1, 1, {})}
+
+
+@pytest.mark.parametrize(
+    ("column", "more", "best"),
+    [
+        ("wer", "", "low"),
+        ("Val loss", "", "low"),
+        ("perplexity", "", "low"),
+        ("perplexity", ",better=higher", "high"),
+        ("points", ",better=lower", "low"),
+        ("points", "", "high"),
+    ],
+)
+def test_less_is_better_where_the_map_or_the_name_says_so(tmp_path, column, more, best):
+    rows = [
+        {"item": f"q{at}", "model": model, column: value + at / 1000}
+        for at in range(12)
+        for model, value in (("low", 0.1), ("high", 0.8))
+    ]
+    path = write(tmp_path, rows)
+    columns = f"item=item,model=model,score={column}{more}"
+
+    result = compared(path, "--map", columns)
+    code, _, messages = command("compare", path, "--map", columns, "--fail-if-worse", best)
+
+    assert (result["ranking"][0]["model"], result["direction"]) == (best, "lower" if best == "low" else "higher")
+    assert any("less is taken to be better" in note for note in result["notes"]) == (not more and best == "low")
+    assert (code, "is worse than" in messages) == (1, True)
+
+
+def test_a_direction_that_is_neither_is_refused(tmp_path):
+    path = write(tmp_path, [{"item": "q", "model": "a", "loss": 1}])
+
+    code, _, messages = command("compare", path, "--map", "item=item,score=loss,better=less")
+
+    assert (code, "better=lower" in messages) == (2, True)

@@ -320,7 +320,7 @@ def map_option(function: _F) -> _F:
         "columns",
         callback=read,
         metavar="ROLE=COLUMN,...",
-        help="Columns of a CSV, JSON Lines or Parquet file. ROLE: item, model, score, repeat, cluster, input, output, error.",
+        help="Columns of a CSV, JSON Lines or Parquet file. ROLE: item, model, score, repeat, cluster, input, output, error; better=lower if less is better.",
     )(function)
 
 

@@ -17,6 +17,7 @@ from markbook.foreign.reading import (
     cut_text,
     digest_input,
     file_stem,
+    is_lower_better,
     lower_name,
     mapping,
     missing_failure,
@@ -200,7 +201,6 @@ _BESIDES = (
     "ece", "platt", "selective", "predicted_index", "none",
 )  # fmt: skip
 """Beginnings of the names of what HELM notes of a request; no marks."""
-_LOWER = ("bits_per_byte", "perplexity", "logprob_per_byte", "edit_distance", "toxic")
 
 
 class Helm:
@@ -261,8 +261,7 @@ class Helm:
         rows += [
             _row(model, (at, 0), dict.fromkeys(names, ABSENT), text) for at, text in questions.items() if at not in have
         ]
-        # HELM's files do not say which way is better: these are the names whose metrics count errors or harm.
-        lower = {name for name in names if name.startswith(_LOWER)}
+        lower = filter(is_lower_better, names)
         return Marked(rows, collect_columns(rows, first=_FIRST, lower=lower), str(spec.get("name") or ""))
 
 

@@ -6,6 +6,7 @@ import functools
 import json
 import math
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -306,6 +307,20 @@ def names_apart(texts: Mapping[str, str]) -> dict[str, str]:
     """
     several = Counter(texts.values())
     return {text: name if several[name] == 1 else f"{name} {digest_text(text)[:8]}" for text, name in texts.items()}
+
+
+_LOWER = ("bits_per_byte", "perplexity", "logprob_per_byte", "edit_distance", "toxic", "brier", "error")
+_LOWER_WORDS = frozenset(["wer", "cer", "ter", "ppl", "nll", "loss", "mse", "rmse", "mae", "latency"])
+
+
+def is_lower_better(metric: str) -> bool:
+    """Whether a name is that of a metric that counts errors, harm or time, where a file does not say which way is better.
+
+    >>> is_lower_better("WER (test)"), is_lower_better("toxic_frac"), is_lower_better("accuracy")
+    (True, True, False)
+    """
+    name = metric.strip().lower()
+    return name.startswith(_LOWER) or not _LOWER_WORDS.isdisjoint(re.split(r"[^a-z]+", name))
 
 
 def lower_name(metric: str) -> str:

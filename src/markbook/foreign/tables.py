@@ -20,6 +20,7 @@ from markbook.foreign.reading import (
     cut_text,
     digest_input,
     file_stem,
+    is_lower_better,
     mapping,
     missing_failure,
     read_value,
@@ -31,6 +32,8 @@ from markbook.types import Missing, MissingKind
 
 ROLES = ("item", "model", "score", "repeat", "cluster", "input", "output", "error")
 """What a column may say."""
+BETTER = "better"
+"""Says of the score, beside the roles, which way is better: `lower` or `higher`."""
 _EMPTY = ("", "na", "n/a", "none", "null", "nan")
 
 
@@ -47,8 +50,10 @@ def parse_columns(text: str) -> dict[str, str]:
             raise UsageError(
                 f"{part!r} says of no column what it is", hint="write item=COLUMN,model=COLUMN,score=COLUMN"
             )
-        if role not in ROLES:
-            raise UsageError(f"a column cannot be {role!r}", hint=suggest(role, list(ROLES)))
+        if role == BETTER and column not in ("lower", "higher"):
+            raise UsageError(f"{part!r} says neither lower nor higher", hint="write better=lower")
+        if role not in (*ROLES, BETTER):
+            raise UsageError(f"a column cannot be {role!r}", hint=suggest(role, [*ROLES, BETTER]))
         if role in columns:
             raise UsageError(
                 f"{role!r} is named twice", hint="several scores are several readings, each with its --map"
@@ -116,7 +121,11 @@ class Plain:
             if row.cluster and row.id.strip() and clusters.setdefault(row.id, row.cluster) != row.cluster:
                 both = " and ".join(map(repr, sorted((clusters[row.id], row.cluster))))
                 raise DataError(f"the item {row.id!r} is in two clusters, {both}", at=line.at)
-        return Marked(rows, collect_columns(rows, first=(table.columns["score"],)), suffix(probe.path), dict(lost))
+        score, better = table.columns["score"], (probe.columns or {}).get(BETTER)
+        is_lower = is_lower_better(score) if better is None else better == "lower"
+        note = f"Of {score} less is taken to be better, by its name; `--map better=higher` says otherwise."
+        columns = collect_columns(rows, first=(score,), lower=[score] if is_lower else ())
+        return Marked(rows, columns, suffix(probe.path), dict(lost), (note,) if is_lower and better is None else ())
 
 
 @dataclass(slots=True)
@@ -134,6 +143,7 @@ class _Table:
     def look_through(cls, probe: ResultsProbe) -> _Table:
         """Go through the file once: in JSON Lines each row may have other keys."""
         columns = dict(probe.columns or {role: role for role in ROLES})
+        columns.pop(BETTER, None)
         table = cls(columns)
         lacking = set(columns)
         first: Mapping[str, object] | None = None
