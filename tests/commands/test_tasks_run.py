@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import zlib
 from datetime import datetime
 
 import pytest
@@ -664,6 +665,43 @@ def test_a_run_killed_half_way_is_resumed_without_asking_twice(folder):
     resumed = markbook.open_run(run_folder)
     for name in ("results.jsonl", "summary.json", "summary.md"):
         assert resumed.read(name) == whole.read(name)
+
+
+WHOLE = {"kind": "completion", "key": ["demo", "0", 0], "data": {"text": WORDS[0]}}
+
+
+@pytest.mark.parametrize(
+    ("row", "field"),
+    [
+        ({"foo": 1}, ""),
+        ({**WHOLE, "data": []}, ""),
+        ({**WHOLE, "key": ["demo", "0", [0]]}, ""),
+        ({**WHOLE, "key": "demo"}, ""),
+        ({**WHOLE, "kind": ["completion"]}, ""),
+        ({**WHOLE, "data": {}}, "text"),
+        ({**WHOLE, "data": {"text": None}}, "text"),
+        ({**WHOLE, "data": {"text": 5}}, "text"),
+        ({**WHOLE, "data": {"text": "x", "input_tokens": "many"}}, "input_tokens"),
+        ({**WHOLE, "data": {"text": "x", "cost_at_most": "x"}}, "cost_at_most"),
+        ({**WHOLE, "kind": "unanswered", "data": {"cost_at_most": "x"}}, "cost_at_most"),
+    ],
+)
+def test_a_row_of_another_shape_in_the_journal_is_done_again_or_named(folder, capsys, row, field):
+    """Such a row ended every resume with a traceback, or counted as an empty answer."""
+    with FakeOpenAI(say) as server:
+        run = markbook.run_task("task.yaml", model="openai:m", base_url=server.base_url, output="out")
+        record, before = json.loads((run.folder / "run.json").read_text()), numbers(run)
+        kept = {name: value for name, value in record.items() if name not in ("journal", "published")}
+        (run.folder / "run.json").write_text(json.dumps({**kept, "status": "running"}))
+        body = json.dumps(row)[1:].encode() + b"\n"
+        (run.folder / "journal" / "00000001.jsonl").write_bytes(b'{"crc":"%08x",%s' % (zlib.crc32(body), body))
+        with pytest.raises(SystemExit) as stopped:
+            main(["run", "--resume", str(run.folder)])
+
+    told = capsys.readouterr().err
+    assert stopped.value.code == (2 if field else 0), told
+    assert field == "" or f"{field!r} is not what stands there" in told
+    assert field or numbers(markbook.open_run(run.folder)) == before
 
 
 def test_a_resumed_run_of_other_arguments_is_refused(folder):

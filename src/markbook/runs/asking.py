@@ -16,17 +16,20 @@ import itertools
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
-from typing import Any
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, get_type_hints
 
 from markbook import plugins
 from markbook.config import Sampling
-from markbook.errors import StorageError, UsageError, suggest
+from markbook.errors import DataError, StorageError, UsageError, suggest
 from markbook.model import GenerationSettings, ModelReply, PromptRequest
 from markbook.report.words import TokenUsage
 from markbook.runs.kind import Progress, Start, Watcher
 from markbook.runs.options import ASKS_MODELS, AskingOptions
 from markbook.store import RunWriter
+from markbook.store.journal import StoredRow
+from markbook.text.schema import make_check
 from markbook.types import Key, Missing, MissingKind
 
 # Who answers: a model, or a generator of another package by its name.
@@ -144,7 +147,9 @@ _NUMBERS = {
     "seed": ("seed", int),
 }
 _STOPS, _IGNORED = "until", "do_sample"
-_REPLY_FIELDS = {field.name for field in fields(ModelReply)} - {"key", "missing"}
+_REPLY_FIELDS = {
+    name: make_check(hint) for name, hint in get_type_hints(ModelReply).items() if name not in ("key", "missing")
+}
 
 
 def goes_on(options: AskingOptions) -> bool:
@@ -163,6 +168,22 @@ def check_generator(generator: Any) -> None:
     getattr(generator, "check", lambda: None)()
 
 
+def read_fields(row: StoredRow, at: Path, *needed: str) -> dict[str, Any]:
+    """Return what a journal's row keeps of a reply.
+
+    Raises:
+        DataError: it is not what a reply has.
+    """
+    values = {name: row.data[name] for name in _REPLY_FIELDS if name in row.data}
+    wrong = next((name for name in (*needed, *values) if _REPLY_FIELDS[name](values.get(name)) is not None), None)
+    if wrong is not None:
+        key = " ".join(map(str, row.key))
+        raise DataError(
+            f"the journal's row of the reply to {key!r} is damaged: {wrong!r} is not what stands there", at=str(at)
+        )
+    return values
+
+
 class Replies:
     """A model's replies, each kept on disk before the next step."""
 
@@ -177,8 +198,7 @@ class Replies:
         """
         self._journal, self._generator, self._watch = journal, generator, watch
         self._replies = {
-            row.key: ModelReply(row.key, **{name: row.data[name] for name in _REPLY_FIELDS if name in row.data})
-            for row in journal.rows(COMPLETION)
+            row.key: ModelReply(row.key, **read_fields(row, journal.folder, "text")) for row in journal.rows(COMPLETION)
         }
         # One sync for all replies of a turn of the event loop: a sync takes longer than many a reply.
         self._committed = SharedCalls(journal.commit)
@@ -187,8 +207,8 @@ class Replies:
             journal.folder, Start(total, done, done, f"{total} questions", doing="asking", did="asked", well="answered")
         )
         # Questions that brought nothing have cost something too, each time that they were asked.
-        lost = list(journal.rows(UNANSWERED))
-        spent = (row.data.get("cost_at_most") for row in itertools.chain(journal.rows(COMPLETION), lost))
+        lost = [read_fields(row, journal.folder).get("cost_at_most") for row in journal.rows(UNANSWERED)]
+        spent = [*(reply.cost_at_most for reply in self._replies.values()), *lost]
         # Set before the first question, so that a budget holds over all resumes of a run together.
         generator.spent = sum(cost or 0.0 for cost in spent)
         self._times = itertools.count(len(lost))

@@ -89,7 +89,7 @@ def to_line(kind: str, key: Sequence[str | int], data: Mapping[str, object]) -> 
 
 
 def from_line(line: bytes) -> StoredRow | None:
-    """Return the row of a whole line, or None if the line is torn or damaged."""
+    """Return the row of a whole line, or None if the line is torn, damaged or of another shape."""
     body = line[_BODY:]
     if not line.endswith(b"\n") or line[:_BODY] != b'%s%08x",' % (_PREFIX, zlib.crc32(body)):
         return None
@@ -97,7 +97,12 @@ def from_line(line: bytes) -> StoredRow | None:
         record = json.loads(b"{" + body)
     except (ValueError, RecursionError):
         return None
-    return StoredRow(record["kind"], tuple(record["key"]), record["data"])
+    # A right checksum says only that these bytes were meant.
+    kind, key, data = record.get("kind"), record.get("key"), record.get("data")
+    is_row = isinstance(kind, str) and isinstance(key, list) and isinstance(data, dict)
+    if not is_row or not all(type(part) in (str, int) for part in key):
+        return None
+    return StoredRow(kind, tuple(key), data)
 
 
 def lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
