@@ -253,6 +253,7 @@ def test_demo_marks_the_bundled_exam(tmp_path, monkeypatch):
     kinds = json.loads((folder / "novice-1b" / "test_results_errors.json").read_text())["error_counts"]
     assert {"SyntaxError", "NameError", "TimeoutError", "NoCompletionError", "Error"} == set(kinds)
     assert "unchecked" not in done.stdout  # each pass of the example can be proved
+    assert sorted(totals, key=done.stdout.index) == ["scholar-70b", "apprentice-13b", "novice-1b"]  # the best one first
 
 
 def test_the_demos_own_command_can_be_copied_from_any_folder(tmp_path, monkeypatch):

@@ -252,6 +252,20 @@ def test_map_is_of_plain_tables_beside_files_that_say_themselves_what_they_hold(
     assert abs(pair["difference"]) == pytest.approx(0.25)
 
 
+def test_nanmean_is_the_mean_of_the_rows_that_have_a_number(folder):
+    lines = GENERATED + "process_results: !function utils.f\nmetric_list: [{metric: m, aggregation: nanmean}]\n"
+    task(folder, lines, [*A_ROWS, {"q": "q2", "a": "a2"}])
+    (folder / "utils.py").write_text(
+        "def f(doc, results):\n    return {'m': {'q0': float('nan'), 'q1': 0.25, 'q2': 0.75}[doc['q']]}\n"
+    )
+    said(folder, ["a0", "a1", "a2"])
+
+    code, metrics, messages = run_task()
+
+    assert code == 0, messages
+    assert metrics["m"]["value"] == 0.5
+
+
 DRAWN = "process_docs: !function utils.draw\nmetric_list: [{metric: exact_match}]\n"
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 # Colours for Python code: one pass, never fails, and everything that is not a token of ours is escaped text.
 
-_WORDS = "|".join(sorted({*keyword.kwlist, "match", "case", "self"}, key=len, reverse=True))
+_WORDS = "|".join(sorted({*keyword.kwlist, "match", "case", "self"}))
 _BUILTINS = "|".join(sorted(name for name in dir(builtins) if name.isidentifier() and not name.startswith("_")))
 _LONG_TEXT = r"""\"\"\"(?:\\.|[^\\])*?(?:\"\"\"|\\?\Z)|'''(?:\\.|[^\\])*?(?:'''|\\?\Z)"""
 """A text in three quotes; one without an end goes on to the end of the code, as Python reads it."""

@@ -44,6 +44,12 @@ def test_text_with_no_code_to_find_is_left_alone(reply):
     assert extract(reply, compiles, "add") == (reply, "none")
 
 
+def test_where_no_block_defines_the_entry_point_the_first_one_is_the_answer():
+    reply = "First:\n```python\nx = 1\n```\nThen:\n```python\ny = 2\n```\n"
+
+    assert extract(reply, compiles, "add") == ("x = 1\n", "fence")
+
+
 def test_other_languages_fence_is_not_python():
     assert extract("```java\nint x = 1;\n```\n", compiles)[1] == "none"
 

@@ -200,6 +200,25 @@ class FakeRay:
         return wrap
 
 
+@pytest.mark.parametrize(
+    ("address", "options"),
+    [
+        ("", {"address": "local", "include_dashboard": False, "num_cpus": 2}),
+        ("there:6379", {"address": "there:6379"}),  # what a cluster of others has is not ours to say
+    ],
+)
+def test_the_cluster_that_is_named_is_joined_and_without_a_name_one_is_started_here(monkeypatch, address, options):
+    ray, started = FakeRay(3), {}
+    ray.is_initialized = lambda: False
+    ray.init = started.update
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    monkeypatch.setenv("RAY_ADDRESS", address)
+
+    plugins.create("engines", "ray", workers=2)
+
+    assert started == {"log_to_driver": False, "configure_logging": False, **options}
+
+
 @pytest.mark.parametrize("processors", [None, 0.5, 0, 3])
 def test_a_cluster_with_less_than_a_processor_does_work(monkeypatch, processors):
     monkeypatch.setitem(sys.modules, "ray", FakeRay(processors))

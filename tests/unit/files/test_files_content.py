@@ -3,10 +3,12 @@
 import gzip
 import hashlib
 import json
+import zipfile
 
 import pytest
 
 from markbook.errors import DataError
+from markbook.files.archive import members
 from markbook.files.content import pieces, whole
 from markbook.files.jsonl import read_jsonl
 from markbook.files.stream import Source
@@ -86,3 +88,16 @@ def test_a_file_beyond_the_limit_is_not_held(tmp_path):
 
     with pytest.raises(DataError, match="the file is larger than 2 MiB"):
         whole(path, limit=2 << 20)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_a_member_of_a_zip_may_be_as_large_as_the_limit_and_no_larger(tmp_path, monkeypatch, method):
+    monkeypatch.setattr("markbook.files.archive.MAX_DOCUMENT", 8)
+    path = tmp_path / "log.zip"
+    with zipfile.ZipFile(path, "w", method) as archive:
+        archive.writestr("fits", "x" * 8)
+        archive.writestr("does not fit", "x" * 9)
+
+    assert list(members(path, lambda name: name == "fits")) == [b"x" * 8]
+    with pytest.raises(DataError, match="does not fit unfolds to more than 8 bytes"):
+        list(members(path, lambda name: name == "does not fit"))

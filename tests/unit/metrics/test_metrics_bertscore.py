@@ -137,6 +137,17 @@ def test_precision_and_recall_change_places_with_the_texts():
     assert there[2] == pytest.approx(back[2], abs=1e-6)
 
 
+def test_f1_keeps_the_precision_and_recall_that_it_comes_from():
+    found = markbook.measure("bertscore_f1", CANDIDATES, REFERENCES, model=MODEL, runtime="numpy")
+
+    for measurement, (precision, recall, f1) in zip(found, scores(CANDIDATES, REFERENCES).T, strict=True):
+        assert (measurement.stats["precision"], measurement.stats["recall"]) == pytest.approx(
+            (precision, recall), abs=1e-6
+        )
+        assert measurement.value == pytest.approx(f1, abs=1e-6)
+        assert "f1" not in measurement.stats
+
+
 def test_the_best_reference_counts():
     best = scores(["a cat"], [["the weather", "one cat", "a dog"]])
 

@@ -242,6 +242,19 @@ def test_other_names_that_data_use_for_a_language(alias, name):
     assert language(alias).name == name
 
 
+def test_a_tool_outside_of_the_systems_folders_is_seen_with_the_tree_that_it_lies_in(tmp_path, monkeypatch):
+    tool = tmp_path.resolve() / "tree" / "bin" / "own-tool"
+    tool.parent.mkdir(parents=True)
+    tool.write_text("#!/bin/sh\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tool.parent))
+
+    places = toolchain._usual(replace(language("bash"), commands=("own-tool", "sh")))
+
+    assert places.commands["own-tool"] == str(tool)
+    assert places.folders == (str(tmp_path.resolve() / "tree"),)
+
+
 @pytest.fixture
 def outside(monkeypatch):
     """Register a language as a package of one file would."""

@@ -368,6 +368,26 @@ def evalplus(tmp_path, body, inputs, name="g"):
     return load_benchmark(path).samples[0]
 
 
+@pytest.mark.parametrize(
+    ("body", "is_right"),
+    [
+        ("    return list(set(x))\n", True),
+        ("    return tuple({*x} | {1})\n", True),
+        ("    return sorted(set(x))\n", False),
+        (
+            "    return other(x)\ndef other(x):\n    return sorted(set(x))\n\ndef unused(x):\n    return list(set(x))\n",
+            False,
+        ),
+    ],
+)
+def test_the_order_of_what_evalplus_reference_takes_out_of_a_set_is_free(box, tmp_path, body, is_right):
+    sample = evalplus(tmp_path, body, [[[1, 2, 3]], [[4, 1]]])
+
+    ((_, outcome),) = box.run([Job("k", "def g(x):\n    return sorted(x)[::-1]\n", sample, Limits(seconds=2.0))])
+
+    assert [result.passed for result in outcome.tests] == [is_right] * 2
+
+
 def test_a_right_answer_with_a_bad_escape_is_a_right_answer(box, tmp_path):
     body = "    import re\n    return re.match('\\w+', x).group()\n"
 

@@ -160,6 +160,10 @@ def test_adk_sessions_and_event_lists_hand_over_and_fail(written):
     assert found["graph"]["edges"] == [{"from": "root", "to": "meteo", "messages": 1}]
     assert (found["cached_tokens"], found["seconds"]) == (12, 4.0)
     assert calls(path) == [("root", "transfer_to_agent", True, 0.5), ("meteo", "get_weather", False, 1.0)]
+    messages = [(step.agent, step.name) for step in read_trace(path).steps if step.kind == "message"]
+    assert messages == [
+        ("", "user"), ("root", "assistant"), ("", "tool"), ("meteo", "assistant"), ("", "tool"), ("meteo", "assistant")
+    ]  # fmt: skip
     assert read_trace(written(ADK["events"])).steps == read_trace(written(ADK)).steps
     snake = json.loads(
         json.dumps(ADK["events"])
