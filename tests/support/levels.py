@@ -169,7 +169,7 @@ PARTS = {
 
 
 EXPENSIVE = frozenset((Path(__file__).with_name("expensive.txt")).read_text(encoding="utf-8").split())
-"""Tests whose cases take a tenth of a second of CPU or more, as `make test-times` measures them: of their cases one in three is run."""
+"""Tests whose cases take a tenth of a second of CPU or more, as `make test-times` measures them: of their cases one in four is run."""
 LAWS = {"test_metrics_laws": ("name", 7)}
 """By the name of a file: of every test that has this parameter one case in so many."""
 RARE = frozenset(
@@ -201,7 +201,7 @@ def group_of(item):
         share = share(params) if callable(share) else share
         return item.originalname, share, stratum(params), key(params) if key else item.nodeid
     if params and item.originalname in EXPENSIVE:
-        return item.originalname, 3, "", item.nodeid
+        return item.originalname, 4, "", item.nodeid
     parameter, share = LAWS.get(item.path.stem, ("", 1))
     if params and parameter in params:
         return f"{item.path.stem} {item.originalname}", share, "", item.nodeid

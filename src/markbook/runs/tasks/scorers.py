@@ -19,6 +19,7 @@ from markbook.datasets.filters import unregistered_error
 from markbook.datasets.user_code import Find, ForeignError, call_user_function, code_digest
 from markbook.errors import ConfigError, suggest
 from markbook.files.jsonl import check_whole
+from markbook.stats.arrays import is_missing
 from markbook.types import Attempt, Direction, Item, Measurement, Missing, MissingKind, Sample
 
 # From what rows gave to one number, where that is not their mean: the aggregations that task files name.
@@ -140,7 +141,7 @@ def _f1(pairs: Sequence[tuple[Any, Any]]) -> float:
 def _matthews(pairs: Sequence[tuple[Any, Any]]) -> float:
     """Return the correlation of two labellings (Gorodkin 2004), 0 where one of them never changes."""
     golds, predictions = Counter(gold for gold, _ in pairs), Counter(predicted for _, predicted in pairs)
-    if any(label is None or label != label for label in (*golds, *predictions)):  # noqa: PLR0124 - NaN
+    if any(map(is_missing, (*golds, *predictions))):
         raise ValueError("a label is null or NaN")
     n, right = len(pairs), sum(gold == predicted for gold, predicted in pairs)
     both = right * n - sum(golds[label] * count for label, count in predictions.items())
