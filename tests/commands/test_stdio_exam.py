@@ -281,6 +281,18 @@ def test_a_function_in_python_is_met_by_the_examiner_also_where_its_row_says_so(
     assert [(test["passed"], test["verdict"]) for test in details] == [(True, "separated")] * 3
 
 
+def test_problems_with_and_without_a_judge_of_their_own_are_marked_in_one_exam(tmp_path):
+    judge = {"source": "import sys\nsys.exit(42)\n", "language": "python", "convention": "icpc"}
+
+    run = hold(
+        tmp_path,
+        [program("judged", checker=judge), program("plain")],
+        [answer("judged", "print(3)"), answer("plain", SUM)],
+    )
+
+    assert {row["task_id"]: results(row) for row in rows(run)} == dict.fromkeys(("judged", "plain"), ["AC"] * 3)
+
+
 def test_a_judge_in_python_has_the_packages_of_this_interpreter(tmp_path):
     judge = {"source": "import sys, numpy\nsys.exit(42)\n", "language": "python", "convention": "icpc"}
 

@@ -22,7 +22,7 @@ APART = (True, "separated")
     [
         "None", "True", "-0.0", "10**40", "'a\\u00e9\\ud800'", "b'ab'", "bytearray(b'x')", "1+2j", "[1, [2, (3,)]]",
         "{'b': 1, 'a': [2]}", "{3, 1, 2}", "frozenset('ab')", "range(1, 9, 2)", "slice(1, None)", "...",
-        "float('inf')", "ValueError",
+        "float('inf')", "ValueError", "{'b': 1, 'a': 2}.keys()", "{'b': [1], 'a': 2}.values()", "{'b': 1, 'a': 2}.items()",
     ],
 )  # fmt: skip
 def test_plain_values_arrive_as_they_left(box, value):

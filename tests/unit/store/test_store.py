@@ -7,7 +7,6 @@ import sys
 import time
 
 import pytest
-from support.load import PATIENCE
 
 from markbook.errors import DataError, OutputError, RunInUseError, StorageError, UsageError
 from markbook.store import Manifest, RealDisk, RunWriter, open_run
@@ -76,10 +75,8 @@ def test_rows_that_no_other_row_follows_are_acknowledged_all_the_same(tmp_path):
 
     for count in (1, 2):
         journal.add("outcome", (count,), {})
-        deadline = time.monotonic() + PATIENCE
         while len(list(read(RealDisk(), tmp_path / "journal"))) < count:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+            time.sleep(0.01)  # where they never come pytest ends the test
     journal.close()
 
 
