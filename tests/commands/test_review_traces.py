@@ -3,10 +3,11 @@
 import gzip
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
-from support.review_kit import GENERATED, markbook, only_run, papers, reviews, rows_of, traces
+from support.review_kit import GENERATED, TRACE, markbook, only_run, papers, reviews, rows_of, traces
 from test_traces_exports import TEMPO, without_decoders, zstd_log
 from test_traces_formats import LOGS, session_log
 
@@ -91,3 +92,29 @@ def test_a_traces_name_that_is_not_text_is_one_like_any_other(tmp_path):
                                        "--traces", folder, "--similarity", "cosine,jaccard", "--output", tmp_path / "out")  # fmt: skip
 
     assert code == 0, err
+
+
+def test_the_same_systems_agents_are_shown_whatever_the_order_of_the_reviews(tmp_path):
+    systems = ["ash", "birch", "cedar", "dogwood", "elm"]
+    pages = []
+    for number, order in enumerate((systems, systems[::-1])):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        rows = [{"paper_id": "one", "system": name, "review": GENERATED, "execution_time": 5} for name in order]
+        for place, name in enumerate(systems):
+            trace = folder / "traces" / name / "one.json"
+            trace.parent.mkdir(parents=True)
+            trace.write_text(json.dumps({**TRACE, "tool_calls": TRACE["tool_calls"][place % 3 :]}))
+        args = ("--papers", papers(folder), "--reviews", reviews(folder, rows), "--similarity", "cosine,jaccard")
+        code, _, err = markbook("review", *args, "--traces", folder / "traces", "--output", folder / "out")
+        assert code == 0, err
+        assert markbook("report", only_run(folder / "out"), "--format", "latex", "--output", folder)[0] == 0
+        text = (folder / "report.tex").read_text()
+        pages.append(
+            re.findall(r"Who addressed whom: (\w+).*?\\label\{tab:(agents-\d)\}(.*?)\\bottomrule", text, re.DOTALL)
+        )
+
+    assert [(system, label) for system, label, _ in pages[0]] == [
+        (name, f"agents-{number}") for number, name in enumerate(systems[:4], 1)
+    ]  # the first four have a graph
+    assert pages[0] == pages[1]

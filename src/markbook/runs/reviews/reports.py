@@ -99,8 +99,8 @@ def time_sections(view: ReviewsView, systems: Sequence[str]) -> list[Section]:
     return [Section("time", "Score against time", "Up and to the left is better.", (table,), chart)]
 
 
-def graph_sections(view: ReviewsView) -> list[Section]:
-    """Return who addressed whom, one section a system, over all its traces; nothing without traces."""
+def graph_sections(view: ReviewsView, systems: Sequence[str]) -> list[Section]:
+    """Return who addressed whom, one section for each of the first systems, over all its traces; nothing without traces."""
     steps: dict[str, Counter[str]] = {}
     edges: dict[str, Counter[tuple[str, str]]] = {}
     for row in view.run.rows("tier3"):
@@ -112,9 +112,11 @@ def graph_sections(view: ReviewsView) -> list[Section]:
         counts = {(str(sender), str(two)): int(count) for sender, two, count in graph["edges"]}
         edges.setdefault(system, Counter()).update(counts)
     sections = []
-    for number, system in enumerate(list(steps)[:GRAPHS_SHOWN], start=1):
-        frequent = edges[system].most_common(EDGES_SHOWN)
-        agents = list(dict.fromkeys([*steps[system], *(agent for pair, _ in frequent for agent in pair)]))[:EDGES_SHOWN]
+    # By count and name: the journal has the traces in the order in which they were read.
+    for number, system in enumerate([name for name in systems if name in steps][:GRAPHS_SHOWN], start=1):
+        frequent = sorted(edges[system].items(), key=lambda edge: (-edge[1], edge[0]))[:EDGES_SHOWN]
+        names = {*steps[system], *(agent for pair, _ in frequent for agent in pair)}
+        agents = sorted(names, key=lambda agent: (-steps[system][agent], agent))[:EDGES_SHOWN]
         # On a circle: the same agents always lie in the same places, which a layout by forces would not give.
         turn = 2 * math.pi / max(1, len(agents))
         points = {
@@ -192,7 +194,7 @@ def review_page(view: ReviewsView) -> Page:
             ("Profile", str(summary["profile"])),
         ),
         warnings=tuple(warnings),
-        sections=(*sections, *time_sections(view, systems), *graph_sections(view)),
+        sections=(*sections, *time_sections(view, systems), *graph_sections(view, systems)),
         problems=tuple(_papers(view)),
         problems_total=int(summary["papers"]),
         items="papers",
