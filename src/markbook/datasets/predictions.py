@@ -40,6 +40,29 @@ class Prediction:
     question: RecordedQuestion | None = None
     """What the row says about the question it answers, where it does."""
 
+    def find_sample(self, by_place: Mapping[int, str], by_id: Mapping[str, None], *, has_names: bool) -> str | None:
+        """Return the sample that the answer names; None if the task has no such row.
+
+        Raises:
+            DataError: it names two rows.
+        """
+        names = [name for name in self.ids if name in by_id]
+        sample = names[0] if names else None
+        clash = next((name for name in names if name != sample), None)
+        if self.doc_id is not None:
+            # The place goes before the name: in the harness's samples `doc_id` is what names the row. Of rows with names
+            # of their own, one that says two rows says nothing, and neither does one whose name none of them has.
+            sample = by_place.get(self.doc_id)
+            clash = next((name for name in names or self.ids if name != sample), None) if has_names else None
+        if clash is not None:
+            number = "" if self.doc_id is None else f", as doc_id {self.doc_id},"
+            raise DataError(
+                f"this answer names row {clash!r} and{number} row {sample!r}",
+                at=self.source,
+                hint="remove or correct the field that names the wrong row",
+            )
+        return sample
+
 
 @dataclass(slots=True)
 class Predictions:
@@ -308,7 +331,7 @@ def _match(
         if not named:
             sample: str | None = place_of[prediction.source]
         else:
-            sample = _find_sample(prediction, by_place, by_id, has_names=has_names)
+            sample = prediction.find_sample(by_place, by_id, has_names=has_names)
         if sample is None:
             answers.unknown.append(prediction.source)
         else:
@@ -331,32 +354,6 @@ def _match(
         ]
         answers.attempts.add(sample_id, attempts)
     return entries_by_sample
-
-
-def _find_sample(
-    prediction: Prediction, by_place: Mapping[int, str], by_id: Mapping[str, None], *, has_names: bool
-) -> str | None:
-    """Return the sample that an answer names; None if the task has no such row.
-
-    Raises:
-        DataError: it names two rows.
-    """
-    names = [name for name in prediction.ids if name in by_id]
-    sample = names[0] if names else None
-    clash = next((name for name in names if name != sample), None)
-    if prediction.doc_id is not None:
-        # The place goes before the name: in the harness's samples `doc_id` is what names the row. Of rows with names of
-        # their own, one that says two rows says nothing, and neither does one whose name none of them has.
-        sample = by_place.get(prediction.doc_id)
-        clash = next((name for name in names or prediction.ids if name != sample), None) if has_names else None
-    if clash is not None:
-        number = "" if prediction.doc_id is None else f", as doc_id {prediction.doc_id},"
-        raise DataError(
-            f"this answer names row {clash!r} and{number} row {sample!r}",
-            at=prediction.source,
-            hint="remove or correct the field that names the wrong row",
-        )
-    return sample
 
 
 def _order_answers(

@@ -158,16 +158,8 @@ def merge_sheets(sheets: Sequence[tuple[str, Sheet]], notes: Sequence[str] = ())
     notes = (*notes, *dict.fromkeys(f"{run}: {note}" for run, sheet in sheets for note in sheet.notes))
     if len(sheets) == 1:
         origins = {model: (0, model) for model in first.models}
-        return Sheet(
-            first.metric,
-            first.marks,
-            first.range,
-            first.direction,
-            first.meta,
-            origins,
-            notes=notes,
-            policy=first.policy,
-        )
+        own = first.metric, first.marks, first.range, first.direction, first.meta
+        return Sheet(*own, origins, notes=notes, policy=first.policy)
     has_both = places_and_ids([sheet for _, sheet in sheets])
     if has_both:
         # A place in one run may be spelled as an id in another: their content alone says which are the same.
