@@ -217,6 +217,20 @@ def test_numbers_for_loggers_are_flat_and_finite(runs):
     assert numbers(open_results(runs["run"]))["tasks/demo/metrics/bleu/n"] == 3
 
 
+def test_mlflows_own_store_has_every_number(exam_run, tmp_path, monkeypatch):
+    mlflow = pytest.importorskip("mlflow", reason="mlflow is not installed: the laws of reports read what it is sent")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"file:{tmp_path / 'store'}")
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    run = exam_run()
+
+    write_report(run, "mlflow", tmp_path / "out")
+
+    record = json.loads((tmp_path / "out" / "mlflow.json").read_text(encoding="utf-8"))
+    kept = mlflow.MlflowClient().get_run(record["run_id"]).data.metrics
+    assert {name.rpartition("/exam_score/")[2] for name in kept if "/exam_score/" in name} >= {"value", "n", "n_items"}
+    assert sorted(kept.values()) == pytest.approx(sorted(numbers(open_results(run)).values()))
+
+
 def test_tasks_and_reviews_are_compared(runs, tmp_path):
     other = task_run(tmp_path / "other", [task_row(at, 0.95, model="n") for at in range(4)])
 

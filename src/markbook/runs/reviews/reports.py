@@ -109,15 +109,13 @@ def graph_sections(view: ReviewsView, systems: Sequence[str]) -> list[Section]:
             continue
         system = str(row.key[1])
         steps.setdefault(system, Counter()).update(graph["agents"])
-        counts = {(str(sender), str(two)): int(count) for sender, two, count in graph["edges"]}
-        edges.setdefault(system, Counter()).update(counts)
+        edges.setdefault(system, Counter()).update({(str(end), str(two)): int(n) for end, two, n in graph["edges"]})
     sections = []
-    # By count and name: the journal has the traces in the order in which they were read.
     for number, system in enumerate([name for name in systems if name in steps][:GRAPHS_SHOWN], start=1):
         frequent = sorted(edges[system].items(), key=lambda edge: (-edge[1], edge[0]))[:EDGES_SHOWN]
         names = {*steps[system], *(agent for pair, _ in frequent for agent in pair)}
         agents = sorted(names, key=lambda agent: (-steps[system][agent], agent))[:EDGES_SHOWN]
-        # On a circle: the same agents always lie in the same places, which a layout by forces would not give.
+        # On a circle by their steps and names: the same agents always lie in the same places, whichever trace was read first.
         turn = 2 * math.pi / max(1, len(agents))
         points = {
             agent: (0.5 + 0.42 * math.sin(turn * at), 0.5 + 0.42 * math.cos(turn * at))
