@@ -421,10 +421,14 @@ def test_a_map_beside_runs_alone_is_refused(tmp_path):
     [
         ("wer", "", "low"),
         ("Val loss", "", "low"),
+        ("word_error_rate", "", "low"),
+        ("MeanSquaredError", "", "low"),
+        ("brier_skill_score", "", "high"),
+        ("edit_distance_similarity", "", "high"),
         ("perplexity", "", "low"),
         ("perplexity", ",better=higher", "high"),
-        ("points", ",better=lower", "low"),
-        ("points", "", "high"),
+        ("quality", ",better=lower", "low"),
+        ("quality", "", "high"),
     ],
 )
 def test_less_is_better_where_the_map_or_the_name_says_so(tmp_path, column, more, best):
@@ -440,7 +444,9 @@ def test_less_is_better_where_the_map_or_the_name_says_so(tmp_path, column, more
     code, _, messages = command("compare", path, "--map", columns, "--fail-if-worse", best)
 
     assert (result["ranking"][0]["model"], result["direction"]) == (best, "lower" if best == "low" else "higher")
-    assert any("less is taken to be better" in note for note in result["notes"]) == (not more and best == "low")
+    taken = "less is taken" if best == "low" else "more is taken" if column == "quality" else ""
+    assert any("is taken to be better" in note for note in result["notes"]) == bool(taken and not more)
+    assert taken in " ".join(result["notes"]) or more
     assert (code, "is worse than" in messages) == (1, True)
 
 
@@ -450,3 +456,16 @@ def test_a_direction_that_is_neither_is_refused(tmp_path):
     code, _, messages = command("compare", path, "--map", "item=item,score=loss,better=less")
 
     assert (code, "better=lower" in messages) == (2, True)
+
+
+def test_clusters_of_one_number_are_one_and_other_inputs_of_an_item_are_told(tmp_path):
+    rows = [
+        {"item": f"q{at}", "model": model, "score": at % 2, "cluster": cluster, "input": f"{model} {at}"}
+        for at in range(6)
+        for model, cluster in (("a", at // 2), ("b", float(at // 2)))
+    ]
+
+    result = compared(write(tmp_path, rows))
+
+    assert result["pairs"][0]["n"] == 6
+    assert any("6 items have different inputs" in note for note in result["notes"])

@@ -6,6 +6,7 @@ or lets numbers that were measured differently be compared without a word.
 
 import json
 import shutil
+import sys
 from hashlib import sha256
 
 import pytest
@@ -527,12 +528,18 @@ def test_numbers_of_another_measurement_are_not_compared(folder, name, gate):
     assert (code, "measured differently" in messages, part in messages) == (2, True, True), messages
 
 
-HELPER = "import pathlib, sys\nsys.path.insert(0, str(pathlib.Path(__file__).parent))\nsys.modules.pop('helper', None)\nfrom helper import f\n"
+IMPORTS = {
+    "its file": None,
+    "what it imports": "from helper import f\n",
+    "a package": "from package import f\n",
+    "a package around what it imports": "import package.inner\nf = package.f\n",
+    "what it imports by name": "import importlib\nf = importlib.import_module('helper').f\n",
+}
 
 
-@pytest.mark.parametrize("is_helper", [False, True], ids=["its file", "what it imports"])
+@pytest.mark.parametrize("where", IMPORTS)
 @pytest.mark.parametrize("key", ["a target", "a filter", "a metric"])
-def test_numbers_by_other_code_of_a_task_are_not_compared(folder, key, is_helper):
+def test_numbers_by_other_code_of_a_task_are_not_compared(folder, monkeypatch, key, where):
     bodies = {
         "a target": ("def f(doc):\n    return doc['a']\n", "def f(doc):\n    return 'x' + doc['a']\n"),
         "a filter": ("def f(resps, docs):\n    return resps\n", "def f(resps, docs):\n    return [['x'] for r in resps]\n"),
@@ -541,15 +548,50 @@ def test_numbers_by_other_code_of_a_task_are_not_compared(folder, key, is_helper
     lines = {"a target": TARGET, "a filter": FILTER, "a metric": BY_FUNCTION}[key]
     task(folder, lines, A_ROWS)
     said(folder, ["a0", "a1"])
+    monkeypatch.syspath_prepend(folder)
+    (folder / "package").mkdir()
+    (folder / "package" / "__init__.py").write_text("from .impl import f\n")
+    (folder / "package" / "inner.py").write_text("")
     for name, body in zip(("old", "new"), bodies, strict=True):
-        (folder / "utils.py").write_text(HELPER if is_helper else body)
-        (folder / "helper.py").write_text(body if is_helper else "")
-        shutil.rmtree(folder / "__pycache__", ignore_errors=True)
+        (folder / "utils.py").write_text(IMPORTS[where] or body)
+        (folder / "helper.py").write_text(body)
+        (folder / "package" / "impl.py").write_text(body)
+        for module in ("helper", "package", "package.impl", "package.inner"):
+            sys.modules.pop(module, None)
+        for cache in folder.rglob("__pycache__"):
+            shutil.rmtree(cache)
         assert run_task("--allow-code", "--output", name)[0] == 0
 
     code, _, messages = command("compare", only_run(folder / "old"), only_run(folder / "new"))
 
     assert (code, "measured differently" in messages, "code:" in messages) == (2, True, True), messages
+
+
+@pytest.mark.parametrize(("question", "is_same"), [("c0", True), ("c1", False)])
+def test_a_question_that_is_the_right_choice_is_a_part_of_the_measure(folder, question, is_same):
+    rows = [{"c": ["yes", "no"], "end": "x", "c0": 0, "c1": 1}]
+    lines = (
+        CHOICES.replace("'{{q}}'", "c0").replace("doc_to_target: a", "doc_to_target: end")
+        + "metric_list: [{metric: acc}]\n"
+    )
+    write(folder / "said.jsonl", [{"doc_id": 0, "likelihoods": [[-1.0, True], [-2.0, False]]}])
+    for name, field in (("old", "c0"), ("new", question)):
+        task(folder, lines.replace("doc_to_text: c0", f"doc_to_text: {field}"), rows)
+        assert run_task("--output", name)[0] == 0
+
+    code, _, messages = command("compare", only_run(folder / "old"), only_run(folder / "new"))
+
+    assert (code, "measured differently" in messages) == ((0, False) if is_same else (2, True)), messages
+
+
+def test_a_version_is_the_same_however_it_is_spelt(folder):
+    task(folder, GENERATED + MATCH, A_ROWS)
+    said(folder, ["a0", "a1"])
+    for name, version in (("old", "1"), ("new", "1.0")):
+        (folder / "lm.yaml").write_text(GENERATED + MATCH + f"metadata: {{version: {version}}}\n")
+        run_task("--output", name)
+
+    assert command("compare", only_run(folder / "old"), only_run(folder / "new"))[0] == 0
 
 
 def test_metrics_taken_for_one_number_are_still_measured_alike_in_their_runs(folder):

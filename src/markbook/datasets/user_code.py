@@ -10,6 +10,7 @@ import itertools
 import json
 import os
 import random
+import re
 import sys
 import threading
 import traceback
@@ -168,6 +169,12 @@ CODE = "code"
 """What the names of a task's own Python files begin with among the inputs of a run."""
 
 
+_BY_NAME = re.compile(rb"\b(?:importlib|__import__|runpy|exec|spec_from_file_location)\b")
+"""What can import files whose names do not stand in the text."""
+_OTHERS = re.compile(r"/(?:\.|site-packages/)")
+"""Folders that are not the task's own."""
+
+
 def code_digest(path: Path) -> str:
     """Return the SHA-256 of a Python file, or of it and of the files in its folder that it imports."""
     sources: dict[Path, bytes] = {}
@@ -177,13 +184,21 @@ def code_digest(path: Path) -> str:
         if file in sources or not file.is_file():
             continue
         sources[file] = file.read_bytes()
+        if _BY_NAME.search(sources[file]):
+            beside = path.parent.rglob("*.py")
+            waiting += [other for other in beside if not _OTHERS.search(f"/{other.relative_to(path.parent)}")]
         with contextlib.suppress(SyntaxError, ValueError, RecursionError):
             for node in ast.walk(ast.parse(sources[file])):
                 names = [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
+                folder = path.parent
                 if isinstance(node, ast.ImportFrom):
-                    names = [".".join(filter(None, (node.module, name))) for name in names] + [node.module or ""]
-                stems = [path.parent.joinpath(*name.split(".")) for name in names if name]
-                waiting += [file for stem in stems for file in (stem.with_suffix(".py"), stem / "__init__.py")]
+                    names = [".".join(filter(None, (node.module, name))) for name in names]
+                    folder = file.parents[min(node.level, len(file.parents)) - 1] if node.level else folder
+                for name in names:
+                    parts = name.split(".")  # packages are run from the outermost in
+                    stems = [folder.joinpath(*parts[:count]) for count in range(1, len(parts) + 1)]
+                    waiting += [stem.with_name(f"{stem.name}.py") for stem in stems if stem.name]
+                    waiting += [stem / "__init__.py" for stem in stems]
     digests = [hashlib.sha256(sources[file]).hexdigest() for file in sorted(sources)]
     return digests[0] if len(digests) == 1 else digest_text(" ".join(digests))
 

@@ -17,7 +17,7 @@ from markbook.foreign.reading import (
     cut_text,
     digest_input,
     file_stem,
-    is_lower_better,
+    find_direction,
     lower_name,
     mapping,
     missing_failure,
@@ -261,7 +261,7 @@ class Helm:
         rows += [
             _row(model, (at, 0), dict.fromkeys(names, ABSENT), text) for at, text in questions.items() if at not in have
         ]
-        lower = filter(is_lower_better, names)
+        lower = [name for name in names if find_direction(name) == "lower"]
         return Marked(rows, collect_columns(rows, first=_FIRST, lower=lower), str(spec.get("name") or ""))
 
 

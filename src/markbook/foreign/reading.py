@@ -309,18 +309,70 @@ def names_apart(texts: Mapping[str, str]) -> dict[str, str]:
     return {text: name if several[name] == 1 else f"{name} {digest_text(text)[:8]}" for text, name in texts.items()}
 
 
-_LOWER = ("bits_per_byte", "perplexity", "logprob_per_byte", "edit_distance", "toxic", "brier", "error")
-_LOWER_WORDS = frozenset(["wer", "cer", "ter", "ppl", "nll", "loss", "mse", "rmse", "mae", "latency"])
+_LOWER = ("bits_per_byte", "logprob_per_byte")
+_ERRORS = frozenset(
+    [
+        "brier",
+        "cer",
+        "distance",
+        "error",
+        "errors",
+        "hallucination",
+        "latency",
+        "loss",
+        "mae",
+        "mse",
+        "nll",
+        "perplexity",
+        "ppl",
+        "rmse",
+        "ter",
+        "toxic",
+        "toxicity",
+        "wer",
+    ]
+)
+_MERITS = frozenset(
+    [
+        "acc",
+        "accuracy",
+        "bleu",
+        "correct",
+        "em",
+        "exact",
+        "f1",
+        "free",
+        "grade",
+        "mark",
+        "match",
+        "pass",
+        "passed",
+        "points",
+        "precision",
+        "rating",
+        "recall",
+        "reduction",
+        "reward",
+        "rouge",
+        "score",
+        "similarity",
+        "skill",
+        "success",
+        "win",
+    ]
+)
 
 
-def is_lower_better(metric: str) -> bool:
-    """Whether a name is that of a metric that counts errors, harm or time, where a file does not say which way is better.
+def find_direction(metric: str) -> Direction | None:
+    """Return which way is better by the name of a metric, where a file does not say it; None where the name does not either.
 
-    >>> is_lower_better("WER (test)"), is_lower_better("toxic_frac"), is_lower_better("accuracy")
-    (True, True, False)
+    >>> find_direction("WER (test)"), find_direction("meanSquaredError"), find_direction("edit_distance_similarity")
+    ('lower', 'lower', 'higher')
     """
-    name = metric.strip().lower()
-    return name.startswith(_LOWER) or not _LOWER_WORDS.isdisjoint(re.split(r"[^a-z]+", name))
+    parts = {part.lower() for part in re.findall(r"[A-Z]?[a-z]+\d?|[A-Z]+\d?(?![a-z])", metric)}
+    if metric.startswith(_LOWER) or (parts & _ERRORS and not parts & _MERITS - {"score"}):
+        return "lower"
+    return "higher" if parts & _MERITS else None
 
 
 def lower_name(metric: str) -> str:

@@ -20,7 +20,7 @@ from markbook.foreign.reading import (
     cut_text,
     digest_input,
     file_stem,
-    is_lower_better,
+    find_direction,
     mapping,
     missing_failure,
     read_value,
@@ -96,6 +96,8 @@ class Plain:
         repeats: dict[str, int] = {}
         unlabelled: Counter[tuple[str, str]] = Counter()
         clusters: dict[str, str] = {}
+        questions: dict[str, str] = {}
+        several_questions: set[str] = set()
         for line in read_table(probe.path, numbers="open"):
             if isinstance(line, Rejection):
                 lost[line.reason] += 1
@@ -106,7 +108,7 @@ class Plain:
                     lost["no model"] += 1
                     continue
                 row = replace(row, model=file_stem(probe.path))
-            label = _name_repeat(table.cell(line.record, "repeat"))
+            label = _read_label(table.cell(line.record, "repeat"))
             if table.has_repeats:
                 index = _to_number(label) if table.is_numbered else None
                 if index is None:  # in the order of the file; every row without a name is an attempt of its own
@@ -118,14 +120,23 @@ class Plain:
             if rows.is_contradicted:
                 attempt = f"model {row.model!r}, item {row.id!r}, repeat {label!r}"
                 raise DataError(f"two rows of one attempt have different scores: {attempt}", at=line.at)
+            if row.content and questions.setdefault(row.id, row.content) != row.content:
+                several_questions.add(row.id)
             if row.cluster and row.id.strip() and clusters.setdefault(row.id, row.cluster) != row.cluster:
                 both = " and ".join(map(repr, sorted((clusters[row.id], row.cluster))))
                 raise DataError(f"the item {row.id!r} is in two clusters, {both}", at=line.at)
+        notes: tuple[str, ...] = ()
+        if several_questions:
+            notes = (
+                f"{len(several_questions)} items have different inputs in different rows; they are paired by the item.",
+            )
         score, better = table.columns["score"], (probe.columns or {}).get(BETTER)
-        is_lower = is_lower_better(score) if better is None else better == "lower"
-        note = f"Of {score} less is taken to be better, by its name; `--map better=higher` says otherwise."
-        columns = collect_columns(rows, first=(score,), lower=[score] if is_lower else ())
-        return Marked(rows, columns, suffix(probe.path), dict(lost), (note,) if is_lower and better is None else ())
+        direction = better or find_direction(score)
+        if better is None and direction != "higher":
+            more, other = ("less", "higher") if direction else ("more", "lower")
+            notes += (f"Of {score} {more} is taken to be better; `--map better={other}` says otherwise.",)
+        columns = collect_columns(rows, first=(score,), lower=[score] if direction == "lower" else ())
+        return Marked(rows, columns, suffix(probe.path), dict(lost), notes)
 
 
 @dataclass(slots=True)
@@ -153,7 +164,7 @@ class _Table:
             first = line.record if first is None else first
             lacking = {role for role in lacking if columns[role] not in line.record}
             table.has_models = table.has_models or bool(words(table.cell(line.record, "model")).strip())
-            label = _name_repeat(table.cell(line.record, "repeat"))
+            label = _read_label(table.cell(line.record, "repeat"))
             table.has_repeats = table.has_repeats or bool(label)
             table.is_numbered = table.is_numbered and _to_number(label) is not None
         for role in [role for role in columns if role in lacking and first is not None]:
@@ -179,11 +190,13 @@ def _row(record: Mapping[str, object], table: _Table) -> Row:
     texts = cut_text(question), cut_text(table.cell(record, "output"))
     model = words(table.cell(record, "model"))
     scores = {table.columns["score"]: value}
-    return Row(model if model.strip() else "", item, scores, 0, *texts, content, words(table.cell(record, "cluster")))
+    return Row(
+        model if model.strip() else "", item, scores, 0, *texts, content, _read_label(table.cell(record, "cluster"))
+    )
 
 
-def _name_repeat(value: object) -> str:
-    """Return what a row calls its repeat, each whole number in one spelling; empty if it does not say."""
+def _read_label(value: object) -> str:
+    """Return what a row calls its repeat or cluster, each whole number in one spelling; empty if it does not say."""
     label = words(value).strip()
     # A column of whole numbers with gaps may come as fractions: 3.0 is the repeat 3.
     number = _to_number(label.removesuffix(".0"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from statistics import fmean
@@ -110,6 +111,8 @@ def _say_scale(summary: Summary) -> str:
 
 _TARGETS = ("reference", "doc_to_target", "doc_to_choice", "tests")
 """Keys of task files that say what is right."""
+QUESTION_IS_RIGHT = "question_is_right"
+"""Key of run.json for a task whose question is the place of the right choice."""
 _FILTERS = ("filter_list",)
 """Keys that say what of an answer is marked."""
 _MEASURES = ("process_results", "metric_list", "metrics")
@@ -132,16 +135,19 @@ def sign_task(metric: str, signature: str, task: str, config: Mapping[str, Any],
         parts = [metric, *([f"timeout:{config['timeout']}"] if "timeout" in config else [])]
     if keys.get("extract", "text") != "text":
         parts.append(f"extract:{keys['extract']}")
-    for label, names in (("target", _TARGETS), ("filters", _FILTERS)):
+    targets = (*_TARGETS, "doc_to_text") if keys.get(QUESTION_IS_RIGHT) else _TARGETS
+    for label, names in (("target", targets), ("filters", _FILTERS)):
         if values := {name: keys[name] for name in names if keys.get(name) is not None}:
             parts.append(f"{label}:{digest(values)[:12]}")
     metadata = keys.get("metadata")
     if version := keys.get("version") or (metadata.get("version") if isinstance(metadata, Mapping) else None):
+        with suppress(TypeError, ValueError):  # 1 and 1.0 are one version
+            version = f"{float(version):g}"
         parts.append(f"task version:{version}")
     if config.get("profile") == "documented":
         parts.append("profile:documented")
     code = {name: inputs[name] for name in inputs if name.startswith(f"{task}/{CODE}/")}
-    if code and "!function" in repr([keys.get(name) for name in (*_TARGETS, *_FILTERS, *_MEASURES)]):
+    if code and "!function" in repr([keys.get(name) for name in (*targets, *_FILTERS, *_MEASURES)]):
         parts.append(f"code:{digest(code)[:12]}")
     # A number without a signature differs from none.
     return "|".join(parts) if parts[0] else ""

@@ -25,7 +25,7 @@ from markbook.model import PromptRequest
 from markbook.model.cassette import Cassette
 from markbook.runs.asking import JUDGEMENT, JUDGEMENT_GAP, make_settings, sampling_with, sum_paid
 from markbook.runs.kind import Watcher
-from markbook.runs.tasks.finished import sign_task
+from markbook.runs.tasks.finished import QUESTION_IS_RIGHT, sign_task
 from markbook.runs.tasks.metrics import Bound, RowPassAtK, bind, result_keys
 from markbook.runs.tasks.scorers import Scorer, function_scorers, row_scorer
 from markbook.runs.tasks.task_options import TaskOptions
@@ -155,6 +155,16 @@ class TaskPlan:
     answers: Predictions | None
     code: Mapping[str, str]
     """The task's own Python files by their names in run.json, with what each is known by."""
+
+    @property
+    def config(self) -> dict[str, object]:
+        """What run.json holds of the task."""
+        config = {**self.task.resolved, "context": self.mode}
+        # A question that is a number names the right choice: what follows each of the choices is then the same.
+        for weighing in self.rows.weighings.values():
+            if len(weighing.choices) > 1 and len({text for _, text in weighing.pairs[: len(weighing.choices)]}) == 1:
+                return {**config, QUESTION_IS_RIGHT: True}
+        return config
 
     @property
     def samples(self) -> Sequence[Sample]:

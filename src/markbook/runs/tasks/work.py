@@ -324,9 +324,7 @@ def _manifest(work: Plan, options: TaskOptions, stop: TaskStop | None) -> Manife
         **options.identity(),
         "model": options.model,
         "base_url": without_secrets(options.base_url),
-        "tasks": {
-            task_plan.task.name: {**task_plan.task.resolved, "context": task_plan.mode} for task_plan in work.tasks
-        },
+        "tasks": {task_plan.task.name: task_plan.config for task_plan in work.tasks},
         # Replies in the journal are kept by their place: they belong to these prompts and right answers alone.
         "prompts_and_targets": {task_plan.task.name: task_plan.rows.digest for task_plan in work.tasks},
         "groups": {group.name: dict(group.resolved) for group, _names in work.groups},
