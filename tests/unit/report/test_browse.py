@@ -803,6 +803,7 @@ def test_a_list_that_is_copied_in_part_says_so(serve, folder, monkeypatch):
 
 def test_attempts_at_an_item_that_are_not_named_are_counted(folder, monkeypatch):
     monkeypatch.setattr(browser, "_OTHERS", 2)
+    monkeypatch.setattr(browser, "_SHORT_LOOK", PATIENCE)  # until the whole run is indexed
     site = RunSite(folder)
     number = next(number for number, opened in site._opened.items() if opened.run.command == "exam")
     entry = locations(folder, "exam").search()[0][0]
