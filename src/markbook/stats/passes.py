@@ -28,13 +28,20 @@ def _share(n: int, c: int, k: int) -> float:
     if n <= _EXACT_N:
         ways = math.comb(n, k)
         return (ways - math.comb(n - c, k)) / ways
-    # 1 - prod(1 - k/i): the binomials of a large n have thousands of digits.
-    return -math.expm1(math.fsum(math.log1p(-k / i) for i in range(n - c + 1, n + 1)))
+    return -math.expm1(_log_all_pass(n, n - c, k))
 
 
 def _all_pass(n: int, c: int, k: int) -> float:
     """Return C(c, k)/C(n, k)."""
-    return math.comb(c, k) / math.comb(n, k) if n <= _EXACT_N else 1 - _share(n, n - c, k)
+    if c < k:
+        return 0.0
+    # Not 1 - `_share`: a small chance would lose its digits.
+    return math.comb(c, k) / math.comb(n, k) if n <= _EXACT_N else math.exp(_log_all_pass(n, c, k))
+
+
+def _log_all_pass(n: int, c: int, k: int) -> float:
+    """Return the logarithm of C(c, k)/C(n, k), c >= k, as that of prod(1 - k/i): the binomials of a large n have thousands of digits."""
+    return math.fsum(math.log1p(-k / i) for i in range(c + 1, n + 1))
 
 
 def _check(n: int, c: int, k: int) -> None:

@@ -6,6 +6,7 @@ import math
 import statistics
 import subprocess
 import sys
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -54,6 +55,15 @@ def test_values_worked_out_by_hand():
     # 5 attempts, 2 right. pass@2: of the 10 pairs, 3 hold no right one: .7. pass^2: 1 pair is both right: .1.
     assert pass_at_k(k=2).measure(items(5, 2))[0].value == pytest.approx(0.7)
     assert pass_hat_k(k=2).measure(items(5, 2))[0].value == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(
+    ("n", "c", "k"), [(1001, 30, 12), (1500, 359, 10), (1500, 1477, 10), (1001, 11, 12), (1001, 1001, 5)]
+)
+def test_pass_hat_k_of_many_attempts_is_the_exact_one_also_where_it_is_tiny(n, c, k):
+    exact = float(Fraction(math.comb(c, k), math.comb(n, k)))
+
+    assert pass_hat_k(k=k).measure(items(n, c))[0].value == pytest.approx(exact, rel=1e-12, abs=0)
 
 
 @given(st.integers(1, 8), st.data())
