@@ -47,6 +47,8 @@ def differences(sheets: Sequence[tuple[str, Sheet]], *, is_planned: bool = False
     """
     for index, (name, sheet) in enumerate(sheets):
         for other_name, other in sheets[index + 1 :]:
+            if words := compare_policies((name, sheet), (other_name, other), is_planned=is_planned):
+                return words
             metric = sheet.signed_metric or sheet.metric
             if metric != (other.signed_metric or other.metric):
                 continue  # refused for that, or taken for one number by the user, of which no two are signed alike
@@ -57,8 +59,6 @@ def differences(sheets: Sequence[tuple[str, Sheet]], *, is_planned: bool = False
                     f"{metric!r} was measured differently: {name} by {', '.join(only)}; "
                     f"{other_name} by {', '.join(other_only)}"
                 )
-            if words := compare_policies((name, sheet), (other_name, other), is_planned=is_planned):
-                return words
     return ""
 
 

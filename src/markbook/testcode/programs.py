@@ -11,7 +11,7 @@ tests, call none, end well, and every answer passes. Three steps prevent that, a
    to the first, and each keeps the number of lines, so that a traceback points at the benchmark's own line.
 2. *Completed* (`complete_program`). Calls of what is defined as a test and that nothing in the program reaches are
    appended: `check(entry)`, functions named `test...`, methods of `Test...` classes, and one suite of all test cases
-   whose result is asserted, with at least one test run and no more skipped than say that they may be. "Reaches" is
+   whose result is asserted, with at least one test run and none skipped but by a decorator or `self.skipTest`. "Reaches" is
    the closure over names spoken where the program is executed (`Suites.collect_spoken`).
 3. *Judged* (`fault`, `find_fault`). Of the completed program is asked whether anything that is reached can fail: an
    `assert` that is not always true, an `assert...` method, a `raise`. If not, the test is broken and is excluded for
@@ -111,7 +111,7 @@ def find_fault(test: Test, entry: str = "") -> str:
         return ""
     if "assertion" in trees:
         if is_always_true(trees["assertion"].body):  # type: ignore[arg-type]  # that of an expression
-            return "the assertion is a list, a tuple or a function, and always true"
+            return "the assertion is a list, a tuple, a function or the like, and always true"
         if not test.setup and _is_constant(trees["assertion"].body):  # type: ignore[arg-type]  # likewise
             return "the assertion is a constant: it would pass whatever is tested"
     elif "program" in trees:
@@ -137,10 +137,7 @@ def fault(tree: ast.Module) -> str:
 
     They would pass whatever is tested, need another runner, or end before it is seen that they passed.
     """
-    is_plain = any(
-        isinstance(node, ast.Assert) and not (is_always_true(node.test) or _is_constant(node.test))
-        for node in tree.body
-    )
+    is_plain = any(isinstance(node, ast.Assert) and _may_fail(node.test) for node in tree.body)
     suites = Suites(tree)
     try:
         return suites.needs_pytest() or _early_end(tree) or ("" if is_plain else _without_claims(suites))
@@ -163,23 +160,37 @@ def _without_claims(suites: Suites) -> str:
     """Return why tests claim nothing, though they say something that looks like it; empty if they claim something."""
     dropped, is_calling, asserts = 0, False, False
     for node in suites.walk_reached():
-        if isinstance(node, ast.Raise) or _asserts(node):
+        if isinstance(node, ast.Assert) and _may_fail(node.test):
             return ""
-        if isinstance(node, ast.Assert) and not _is_constant(node.test):
-            if not is_always_true(node.test):
-                return ""
+        if _is_true_text(node) or (isinstance(node, ast.Assert) and is_always_true(node.test)):
             asserts = True
+        elif isinstance(node, ast.Raise) or _asserts(node):
+            return ""
         elif isinstance(node, Dropped):
             dropped = min(dropped or node.lineno, node.lineno)
         is_calling = is_calling or isinstance(node, ast.Call)
     if asserts:
-        return "it asserts what is always true, a list, a tuple or a function: it would pass whatever is tested"
+        return (
+            "it asserts what is always true, a list, a tuple, a function or the like: it would pass whatever is tested"
+        )
     if dropped:
         return f"line {dropped} compares and does not assert it: it would pass whatever is tested"
     nodes = list(ast.walk(suites.tree))
     if any(map(_asserts, nodes)) or any(isinstance(node, ast.Assert) and not _is_constant(node.test) for node in nodes):
         return "none of what it asserts is reached: it would pass whatever is tested"
     return "" if is_calling else "it calls and asserts nothing: it would pass whatever is tested"
+
+
+def _is_true_text(node: ast.AST) -> bool:
+    """Whether a call asserts the truth of what is always true, such as that of a text that should have been code."""
+    is_call = isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "assertTrue" and node.args
+    return bool(is_call) and (is_always_true(node.args[0]) or _is_constant(node.args[0]))  # type: ignore[attr-defined]
+
+
+def _may_fail(claim: ast.expr) -> bool:
+    """Whether an assertion may fail by what is tested; those that complete a suite hold what its own tests claim."""
+    names = (part.id for part in ast.walk(claim) if isinstance(part, ast.Name))
+    return not (is_always_true(claim) or _is_constant(claim) or any(name.startswith("markbook_") for name in names))
 
 
 def _asserts(node: ast.AST) -> bool:
@@ -213,18 +224,29 @@ _AROUND = frozenset(
 _MARKS = re.compile(r"\b(?:parametrize|fixture|usefixtures|xfail|skip\w*)\b")
 _SUITE = """\
 import unittest as markbook_unittest
-markbook_suite = markbook_unittest.TestSuite(
-    [markbook_unittest.defaultTestLoader.loadTestsFromTestCase(one) for one in ({cases},)]
-)
+markbook_skips = []
+def markbook_skip(case, reason=""):
+    markbook_skips.append(reason)
+    markbook_unittest.TestCase.skipTest(case, reason)
+markbook_cases = ({cases},)
+for markbook_case in markbook_cases:
+    markbook_case.skipTest = markbook_skip
+markbook_suite = markbook_unittest.TestSuite(map(markbook_unittest.defaultTestLoader.loadTestsFromTestCase, markbook_cases))
+for markbook_group in markbook_suite:
+    for markbook_case in markbook_group:
+        markbook_test = getattr(markbook_case, markbook_case._testMethodName)
+        if any(getattr(one, "__unittest_skip__", False) for one in (type(markbook_case), markbook_test)):
+            markbook_skips.append("declared")
 markbook_count = markbook_suite.countTestCases()
 markbook_result = markbook_unittest.TestResult()
 markbook_suite.run(markbook_result)
-assert markbook_result.testsRun + len(markbook_result.skipped) >= markbook_count > 0
-assert len(markbook_result.skipped) < markbook_count, "all tests are skipped"
+markbook_whole = [case for case, _ in markbook_result.skipped if not hasattr(case, "test_case")]
+assert markbook_result.testsRun + len(markbook_whole) >= markbook_count > 0
+assert len(markbook_whole) < markbook_count, "all tests are skipped"
 markbook_failed = markbook_result.failures + markbook_result.errors
 assert not markbook_failed, [text.splitlines()[-1] for _, text in markbook_failed]
 assert not markbook_result.unexpectedSuccesses
-assert len(markbook_result.skipped) <= {skipped}
+assert len(markbook_result.skipped) <= len(markbook_skips), "a test was skipped by what it tests"
 """
 _LONG = 1 << 16
 """Characters of a program that is not remembered."""
@@ -270,15 +292,30 @@ class Dropped(ast.expr):
 
 
 def is_always_true(node: ast.expr) -> bool:
-    """Whether an expression is a function, or a list or tuple with something in it: true, whatever is in there."""
-    is_filled = (isinstance(node, ast.Tuple | ast.List | ast.Set) and node.elts) or (
-        isinstance(node, ast.Dict) and node.keys
-    )
-    return isinstance(node, ast.Lambda) or bool(is_filled)
+    """Whether an expression is a function, a generator, or a list or tuple with something in it: true, whatever is in there."""
+    if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or):
+        return any(is_always_true(value) or _is_constant(value) for value in node.values)
+    if isinstance(node, ast.Tuple | ast.List | ast.Set):
+        return not all(isinstance(part, ast.Starred) for part in node.elts)
+    if isinstance(node, ast.Dict):
+        return any(key is not None for key in node.keys)
+    return isinstance(node, ast.Lambda | ast.GeneratorExp)
 
 
 def _is_constant(node: ast.expr) -> bool:
     """Whether an expression is a text, a number or the like that is true: a test has it where nothing is claimed."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant):
+        return bool(node.operand.value) != isinstance(node.op, ast.Not)
+    if isinstance(node, ast.Compare):
+        sides = [node.left, *node.comparators]
+        is_equality = all(isinstance(operator, ast.Eq | ast.Is) for operator in node.ops)
+        return (
+            is_equality
+            and all(isinstance(side, ast.Constant) for side in sides)
+            and len(set(map(ast.dump, sides))) == 1
+        )
+    if isinstance(node, ast.JoinedStr):
+        return any(map(_is_constant, node.values))
     return isinstance(node, ast.Constant) and bool(node.value)
 
 
@@ -418,7 +455,7 @@ class Suites:
                     yield _call(node, node.name)
         if cases:
             names = ", ".join(node.name for node in cases)
-            yield _SUITE.format(cases=names, skipped=sum(self._count_skipped(node) for node in cases))
+            yield _SUITE.format(cases=names)
 
     @cached_property
     def _list_executed(self) -> list[ast.AST]:
@@ -516,13 +553,6 @@ class Suites:
                 yield f"markbook_case = {node.name}()\n" + hooks.get("setup_method", "")
                 yield _call(method, f"markbook_case.{method.name}") + hooks.get("teardown_method", "")
 
-    def _count_skipped(self, case: ast.ClassDef) -> int:
-        """Return how many tests of a case say that they may be skipped."""
-        methods = self.methods(case).values()
-        tests = [method for method in methods if _is_test(method)]
-        around = [*case.decorator_list, *(method for method in methods if not _is_test(method))]
-        return len(tests) if any(map(_skips, around)) else sum(map(_skips, tests))
-
     def needs_pytest(self) -> str:
         """Return which of the tests only pytest can run as they are meant; empty if none."""
         functions = [(function, 0) for function in self.tree.body if isinstance(function, _Function)]
@@ -552,12 +582,6 @@ class Suites:
 
 def _is_test(node: ast.AST) -> TypeGuard[_Function]:
     return isinstance(node, _Function) and node.name.startswith("test")
-
-
-def _skips(tree: ast.AST) -> bool:
-    """Whether a part of a test case speaks of skipping."""
-    names = (str(getattr(node, "attr", None) or getattr(node, "id", "")) for node in ast.walk(tree))
-    return any("skip" in name.lower() for name in names)
 
 
 def _count_required(node: _Function, own: int = 0) -> int:

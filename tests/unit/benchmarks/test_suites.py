@@ -67,6 +67,12 @@ SUITES = {
         "class T(TestMixin, unittest.TestCase): x = 1\n"
     ),
     "one loader beside a runner": f"{CASE}unittest.TestLoader().loadTestsFromTestCase(Cases)\nunittest.main()\n",
+    "one whose parts may be skipped": (
+        "import unittest\nclass Cases(unittest.TestCase):\n    def test_a(self):\n        for n in (1, 2, 3):\n"
+        "            with self.subTest(n=n):\n                if n > 1: self.skipTest('')\n                self.assertEqual(f(n), 2)\n"
+    ),
+    "a list of what comes back": "assert [*range(f(1))]\nassert {**{f(1): 1}}\nassert f(1) == 2\n",
+    "a mark of what is not reached": "try:\n    assert f(1) == 2\nexcept ValueError:\n    assert 1 == 0\n",
     "one that may be skipped": CASE + "    def test_b(self): self.skipTest('no network')\n",
     "a helper that is not a test": "class TestRunner:\n    def __init__(self, n): self.n = n\n    def test(self): assert f(self.n) == 2\nTestRunner(1).test()\n",
     "a script without spaces": "def run(): assert f(1) == 2\nif(__name__ == '__main__'): run()\n",
@@ -92,6 +98,9 @@ NOTHING = {
     "assert [f(1) == 2]": "always true",
     "assert {'a': f(1) == 2}": "always true",
     "assert True": "calls and asserts nothing",
+    "assert (f(n) == 2 for n in (1, 2))": "always true",
+    "assert f(1) == 2 or True": "always true",
+    "import unittest\nclass T(unittest.TestCase):\n    def test_a(self): self.assertTrue('f(1) == 2')\n": "always true",
     "def setup_module(): pass\ndef test_a(): assert f(1) == 2\n": "setup_module, line 1, is called by pytest alone",
     "import pytest\n@pytest.mark.parametrize('x', [1])\ndef test_a(x): assert f(x) == 2\n": "test_a, line 3, has marks of pytest's",
     "def test_a(tmp_path): assert f(1) == 2\n": "test_a, line 1, takes arguments",
@@ -213,13 +222,17 @@ def test_a_constant_after_calls_that_may_fail_is_no_fault():
 
 def test_a_skipped_test_is_no_passed_one():
     code = "import unittest\ndef f(x): raise unittest.SkipTest\n"
+    may = CASE.replace("    def", "    @unittest.skipIf(False, '')\n    def")
+    speaking = "import unittest\nclass T(unittest.TestCase):\n    def test_a(self):\n        if f(1) == 0: self.skipTest('')\n        self.assertEqual(f(1), 2)\n"
     declared = (
         CASE.replace("    def", "    @unittest.skip('')\n    def") + "    def test_b(self): self.assertEqual(f(2), 3)\n"
     )
 
-    forged, honest = mark_items([item(code, CASE), item(RIGHT, declared)])
+    *forged, honest, other = mark_items(
+        [*(item(code, tests) for tests in (CASE, may, speaking)), item(RIGHT, declared), item(RIGHT, may)]
+    )
 
-    assert (forged.reward, honest.reward) == (0.0, 1.0)
+    assert [*(reward.reward for reward in forged), honest.reward, other.reward] == [0.0, 0.0, 0.0, 1.0, 1.0]
 
 
 @pytest.mark.parametrize(
