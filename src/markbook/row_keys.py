@@ -24,8 +24,8 @@ NUMBER_KEYS = ("sample", "sample_index", "index", "sample_id")
 def find_names(record: Mapping[str, object], *, first: str = "") -> list[object]:
     """Return all that a row says that it answers, what counts most first; nothing where it says nothing.
 
-    Other tools number the attempts at a problem by `sample_id`: beside a `task_id`, a whole number there is the
-    attempt's and names nothing.
+    Other tools number the attempts at a problem by `sample_id`: beside a `task_id` or an `id`, a whole number there is
+    the attempt's and names nothing.
 
     Args:
         record: the row.
@@ -35,11 +35,12 @@ def find_names(record: Mapping[str, object], *, first: str = "") -> list[object]
     (['HumanEval/0'], [7, 'HumanEval/0'])
     """
     # Without a preferred key none is looked for: "" is a key too: that of row numbers where a table was turned into JSON.
-    names = []
+    names: list[object] = []
     for key in dict.fromkeys((first, *NAME_KEYS) if first else NAME_KEYS):
         value = record.get(key)
         is_number = isinstance(value, int) and not isinstance(value, bool)
-        if value is not None and not (key == "sample_id" and is_number and record.get("task_id") is not None):
+        is_attempt = key == "sample_id" and is_number and (record.get("task_id") is not None or bool(names))
+        if value is not None and not is_attempt:
             names.append(value)
     return names
 

@@ -103,6 +103,6 @@ def test_pass_at_k_runs_programs_and_takes_one_k_or_several():
 
 
 def test_a_problem_that_nobody_attempted_is_not_solved():
-    found = documented.pass_at_k(["assert True", "assert True"], [["x = 1"], []], isolation="weak")
+    found = documented.pass_at_k(["assert x == 1", "assert x == 1"], [["x = 1"], []], isolation="weak")
 
     assert found == {"pass@1": 0.5}

@@ -16,6 +16,8 @@ from support.load import PATIENCE
 from support.review_kit import markbook as command, only_run
 from support.wild_kit import run_task, said, task, write
 
+from markbook.results.compare import differing
+
 GENERATED = (
     "task: demo\ndataset_path: json\ndataset_kwargs: {data_files: {test: rows.jsonl}}\ntest_split: test\n"
     "doc_to_text: '{{q}}'\ndoc_to_target: '{{a}}'\noutput_type: generate_until\n"
@@ -467,7 +469,8 @@ IDS = {
     "a twin": ([{"id": "k\u00e9", "prediction": "a0"}, {"id": "k\u00e9", "prediction": "a1"}], 2, "a second answer"),
     "two names of two rows": ([{"id": "k\u00e9", "task_id": "ke\u0301", "prediction": "a1"}], 2, "names row"),
     "a name of its own beside the row's": ([{"id": 17, "task_id": "k\u00e9", "prediction": "a0"}], 0, 1.0),
-    "an unknown name beside a place": ([{"id": "k7", "doc_id": 1, "prediction": "a1"}], 2, "k7"),
+    "a name of its own beside a place": ([{"id": "k7", "doc_id": 1, "prediction": "a1"}], 0, 1.0),
+    "another field that names nothing": ([{"id": "k\u00e9", "task_id": 1.5, "prediction": "a0"}], 0, 1.0),
     "a place below 0": ([{"doc_id": -1, "prediction": "a1"}], 2, "name other rows"),
     "a place that is no whole number": ([{"doc_id": 1.0, "prediction": "a1"}], 2, "doc_id is not a whole number"),
 }
@@ -494,7 +497,7 @@ MEASURES = {
     "another extraction": (OWN + "metrics: [exact_match]\n", OWN + "extract: code\nmetrics: [exact_match]\n", "extract:code"),
     "another filter": (GENERATED + STEPS.format("a.") + MATCH, GENERATED + STEPS.format(".*") + MATCH, "filters:"),
     "other tests": (TESTED, TESTED.replace("tests: t", "tests: u"), "target:"),
-    "another version of the task": (GENERATED + MATCH, GENERATED + MATCH + "metadata: {version: 2.0}\n", "task version:2.0"),
+    "another version of the task": (GENERATED + MATCH, GENERATED + MATCH + "metadata: {version: 2.0}\n", "task version:2"),
     "another profile": (OWN + "tests: t\nmetrics: [exact_match]\n", (OWN + "tests: t\nmetrics: [exact_match]\n", "--profile", "documented"), "profile:documented"),
     "another time limit": (TESTED, (TESTED, "--timeout", "7"), "timeout:7.0"),
 }  # fmt: skip
@@ -533,6 +536,7 @@ IMPORTS = {
     "what it imports": "from helper import f\n",
     "a package": "from package import f\n",
     "a package around what it imports": "import package.inner\nf = package.f\n",
+    "what a link leads to": "",
     "what it imports by name": "import importlib\nf = importlib.import_module('helper').f\n",
 }
 
@@ -553,7 +557,12 @@ def test_numbers_by_other_code_of_a_task_are_not_compared(folder, monkeypatch, k
     (folder / "package" / "__init__.py").write_text("from .impl import f\n")
     (folder / "package" / "inner.py").write_text("")
     for name, body in zip(("old", "new"), bodies, strict=True):
-        (folder / "utils.py").write_text(IMPORTS[where] or body)
+        if where == "what a link leads to":
+            (folder / "package" / "real.py").write_text("from package.impl import f\n")
+            (folder / "utils.py").unlink(missing_ok=True)
+            (folder / "utils.py").symlink_to("package/real.py")
+        else:
+            (folder / "utils.py").write_text(IMPORTS[where] or body)
         (folder / "helper.py").write_text(body)
         (folder / "package" / "impl.py").write_text(body)
         for module in ("helper", "package", "package.impl", "package.inner"):
@@ -565,6 +574,11 @@ def test_numbers_by_other_code_of_a_task_are_not_compared(folder, monkeypatch, k
     code, _, messages = command("compare", only_run(folder / "old"), only_run(folder / "new"))
 
     assert (code, "measured differently" in messages, "code:" in messages) == (2, True, True), messages
+
+
+def test_a_run_that_does_not_say_by_which_code_its_answers_were_made_is_compared():
+    assert differing({"t": "m|own code:1"}, {"t": "m"}) is None
+    assert differing({"t": "m|own code:1"}, {"t": "m|own code:2"}) == ({"own code:1"}, {"own code:2"})
 
 
 @pytest.mark.parametrize(("question", "is_same"), [("c0", True), ("c1", False)])

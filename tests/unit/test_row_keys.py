@@ -45,6 +45,7 @@ def test_a_whole_number_as_sample_id_numbers_the_attempt_beside_a_task_id_only()
     )
     assert (find_names({"sample_id": 2}), find_number({"sample_id": 2})) == ([2], None)
     assert find_names({"id": "x", "task_id": "a"}, first="task_id") == ["a", "x"]
+    assert find_names({"id": 3, "sample_id": 1}) == [3]
     assert find_names({"completion": "x"}) == []
 
 

@@ -50,10 +50,10 @@ class Prediction:
         sample = names[0] if names else None
         clash = next((name for name in names if name != sample), None)
         if self.doc_id is not None:
-            # The place goes before the name: in the harness's samples `doc_id` is what names the row. Of rows with names
-            # of their own, one that says two rows says nothing, and neither does one whose name none of them has.
+            # The place goes before the name: in the harness's samples `doc_id` is what names the row, and an answer may
+            # have an id of its own. Of rows with names, one that says two rows says nothing.
             sample = by_place.get(self.doc_id)
-            clash = next((name for name in names or self.ids if name != sample), None) if has_names else None
+            clash = next((name for name in names if name != sample), None) if has_names else None
         if clash is not None:
             number = "" if self.doc_id is None else f", as doc_id {self.doc_id},"
             raise DataError(
@@ -222,8 +222,9 @@ def _predictions(line: Line, *, weighed: bool) -> list[Prediction]:
         texts, filtered = _texts(record)
         if (stated := find_number(record)) is not None:
             index = _whole(stated[1], stated[0])
-    names = find_names(record)
-    if any(isinstance(name, bool) or not isinstance(name, str | int) for name in names):
+    stated_names = find_names(record)
+    names = [name for name in stated_names if isinstance(name, str | int) and not isinstance(name, bool)]
+    if stated_names and stated_names[0] not in names:
         raise ValueError("the id is neither text nor a whole number")
     question = recorded_question(record)
     return [

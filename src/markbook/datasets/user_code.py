@@ -176,30 +176,31 @@ _OTHERS = re.compile(r"/(?:\.|site-packages/)")
 
 
 def code_digest(path: Path) -> str:
-    """Return the SHA-256 of a Python file, or of it and of the files in its folder that it imports."""
+    """Return the SHA-256 of a Python file, or of it and of the files beside it that it imports."""
     sources: dict[Path, bytes] = {}
     waiting = [path]
     while waiting:
-        file = waiting.pop()
+        file = waiting.pop().resolve()
         if file in sources or not file.is_file():
             continue
         sources[file] = file.read_bytes()
+        folders = {path.parent, file.parent}  # the task's, and that to which a link leads
         if _BY_NAME.search(sources[file]):
-            beside = path.parent.rglob("*.py")
-            waiting += [other for other in beside if not _OTHERS.search(f"/{other.relative_to(path.parent)}")]
+            beside = [(folder, other) for folder in folders for other in folder.rglob("*.py")]
+            waiting += [other for folder, other in beside if not _OTHERS.search(f"/{other.relative_to(folder)}")]
         with contextlib.suppress(SyntaxError, ValueError, RecursionError):
             for node in ast.walk(ast.parse(sources[file])):
                 names = [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
-                folder = path.parent
                 if isinstance(node, ast.ImportFrom):
                     names = [".".join(filter(None, (node.module, name))) for name in names]
-                    folder = file.parents[min(node.level, len(file.parents)) - 1] if node.level else folder
+                level = getattr(node, "level", 0)
                 for name in names:
                     parts = name.split(".")  # packages are run from the outermost in
-                    stems = [folder.joinpath(*parts[:count]) for count in range(1, len(parts) + 1)]
+                    around = {file.parents[min(level, len(file.parents)) - 1]} if level else folders
+                    stems = [top.joinpath(*parts[:count]) for top in around for count in range(1, len(parts) + 1)]
                     waiting += [stem.with_name(f"{stem.name}.py") for stem in stems if stem.name]
                     waiting += [stem / "__init__.py" for stem in stems]
-    digests = [hashlib.sha256(sources[file]).hexdigest() for file in sorted(sources)]
+    digests = sorted(hashlib.sha256(source).hexdigest() for source in sources.values())
     return digests[0] if len(digests) == 1 else digest_text(" ".join(digests))
 
 

@@ -160,10 +160,13 @@ def _without_claims(suites: Suites) -> str:
     """Return why tests claim nothing, though they say something that looks like it; empty if they claim something."""
     dropped, is_calling, asserts = 0, False, False
     for node in suites.walk_reached():
-        if isinstance(node, ast.Assert) and _may_fail(node.test):
-            return ""
-        if _is_true_text(node) or (isinstance(node, ast.Assert) and is_always_true(node.test)):
-            asserts = True
+        # A text that should have been code is true, also for unittest.
+        is_call = isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "assertTrue" and bool(node.args)
+        claim = node.test if isinstance(node, ast.Assert) else node.args[0] if is_call else None  # type: ignore[attr-defined]
+        if claim is not None:
+            if _may_fail(claim):
+                return ""
+            asserts = asserts or is_call or is_always_true(claim)
         elif isinstance(node, ast.Raise) or _asserts(node):
             return ""
         elif isinstance(node, Dropped):
@@ -179,12 +182,6 @@ def _without_claims(suites: Suites) -> str:
     if any(map(_asserts, nodes)) or any(isinstance(node, ast.Assert) and not _is_constant(node.test) for node in nodes):
         return "none of what it asserts is reached: it would pass whatever is tested"
     return "" if is_calling else "it calls and asserts nothing: it would pass whatever is tested"
-
-
-def _is_true_text(node: ast.AST) -> bool:
-    """Whether a call asserts the truth of what is always true, such as that of a text that should have been code."""
-    is_call = isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "assertTrue" and node.args
-    return bool(is_call) and (is_always_true(node.args[0]) or _is_constant(node.args[0]))  # type: ignore[attr-defined]
 
 
 def _may_fail(claim: ast.expr) -> bool:

@@ -522,7 +522,7 @@ BAD = [
     ({"code": "x", "tests": [{"stdin": "1"}]}, "unknown field 'stdin'"),
     ({"code": "x", "tests": [{"stdout": "1", "checker": "x"}]}, "unknown comparison 'x'"),
     ({"code": "x", "tests": [{"stdout": "1", "points": -1}]}, "'points' is -1"),
-    ({"code": "x", "tests": [{"stdout": "1"}, "1"]}, "some of its tests have 'stdin' and others have not"),
+    ({"code": "x", "tests": [{"stdout": "1"}, "x == 1"]}, "some of its tests have 'stdin' and others have not"),
     ({"code": "x", "tests": [{"stdout": "1"}], "kind": "class"}, "'kind' is 'class' (its tests are of 'stdin')"),
     (
         {"code": "x", "benchmark": "b", "task_id": "t/1", "language": "bash"},

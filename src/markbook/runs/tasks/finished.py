@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from markbook.datasets.user_code import CODE
 from markbook.errors import UsageError, suggest
 from markbook.results.alignment import digest, in_task
+from markbook.results.compare import OWN_CODE
 from markbook.results.comparison import run_headline
 from markbook.results.files import get_value, reasons_text
 from markbook.results.kind import Content, Entry, ReplyUsage, Shown
@@ -148,7 +149,7 @@ def sign_task(metric: str, signature: str, task: str, config: Mapping[str, Any],
         parts.append("profile:documented")
     code = {name: inputs[name] for name in inputs if name.startswith(f"{task}/{CODE}/")}
     if code and "!function" in repr([keys.get(name) for name in (*targets, *_FILTERS, *_MEASURES)]):
-        parts.append(f"code:{digest(code)[:12]}")
+        parts.append(f"{OWN_CODE}{digest(code)[:12]}")
     # A number without a signature differs from none.
     return "|".join(parts) if parts[0] else ""
 

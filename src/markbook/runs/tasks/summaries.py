@@ -321,8 +321,10 @@ def summarise_group(
     limits = next((column.range for column in columns if column.range != UNBOUNDED), UNBOUNDED)
     reason = find_other_scale(columns, limits)
     for column in columns if policy == "exclude" and not reason else ():
-        if all(mark.value is None for mark in column.marks.values()):
-            reason = f"no value: {column.task} has none"  # the others' mean is another number
+        # The others' mean is another number. Where a metric is not of a task's kind, as without a right answer, it has none.
+        gaps = {kind for mark in column.marks.values() for kind in mark.gaps}
+        if all(mark.value is None for mark in column.marks.values()) and gaps != {MissingKind.UNDEFINED.value}:
+            reason = f"no value: {column.task} has none"
     if reason:
         counts = _mean([replace(column, range=UNBOUNDED) for column in columns], name, policy=policy, seed=seed)
         return replace(counts, value=None, n=0, interval=None, bounds=None, note=reason)
