@@ -112,7 +112,7 @@ def make_check(hint: Any) -> Check:
     if isinstance(hint, type) and issubclass(hint, Enum):
         members = [member.value for member in hint]  # a list: what was read may be one itself, which has no hash
         return _leaf(lambda value: value in members)
-    return _leaf(_SCALARS.get(hint, lambda _value: True))
+    return _leaf(_SCALARS[hint]) if hint in _SCALARS else _accept
 
 
 _LARGEST = sys.float_info.max
@@ -132,10 +132,22 @@ def _leaf(fits: Callable[[object], bool]) -> Check:
     return lambda value: None if fits(value) else ""
 
 
+def _accept(_value: object) -> None:
+    """Say of no value that it is wrong."""
+
+
+# Every row of every run goes through these: plain loops, which end at the first that fits or does not.
+
+
 def _check_any(checks: list[Check]) -> Check:
     def check(value: object) -> str | None:
-        places = [check_part(value) for check_part in checks]
-        return None if None in places else max((problem for problem in places if problem is not None), key=len)
+        longest = ""
+        for check_part in checks:
+            problem = check_part(value)
+            if problem is None:
+                return None
+            longest = max(longest, problem, key=len)
+        return longest
 
     return check
 
@@ -144,19 +156,26 @@ def _check_list(inner: Check) -> Check:
     def check(value: object) -> str | None:
         if not isinstance(value, list):
             return ""
-        problems = ((at, inner(item)) for at, item in enumerate(value))
-        return next((f"[{at}]{problem}" for at, problem in problems if problem is not None), None)
+        for at, item in enumerate(value if inner is not _accept else ()):
+            if (problem := inner(item)) is not None:
+                return f"[{at}]{problem}"
+        return None
 
     return check
 
 
 def _check_object(checks: Mapping[str, Check], required: frozenset[str], other: Check) -> Check:
+    is_open = other is _accept
+
     def check(value: object) -> str | None:
         if not isinstance(value, dict):
             return ""
-        if missing := sorted(required - value.keys()):
-            return f".{missing[0]}"
-        problems = ((name, checks.get(name, other)(item)) for name, item in value.items())
-        return next((f".{name}{problem}" for name, problem in problems if problem is not None), None)
+        if not required <= value.keys():
+            return f".{min(required - value.keys())}"
+        for name in value if checks or not is_open else ():
+            part = checks.get(name, other)
+            if part is not _accept and (problem := part(value[name])) is not None:
+                return f".{name}{problem}"
+        return None
 
     return check
