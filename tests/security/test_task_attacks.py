@@ -673,6 +673,23 @@ def test_a_signature_that_was_changed_in_a_run_is_damage(folder):
     assert (code, "is damaged" in messages) == (74, True)
 
 
+@pytest.mark.parametrize(("policy", "is_decided"), [("exclude", False), ("worst", True)])
+def test_nothing_is_decided_against_a_baseline_that_counts_what_is_missing_otherwise(folder, policy, is_decided):
+    write(folder / "rows.jsonl", [{"id": f"k{n}", "q": f"q{n}", "a": "a"} for n in range(60)])
+    (folder / "lm.yaml").write_text(OWN + "metrics: [exact_match]\n")
+    write(folder / "said.jsonl", [{"id": f"k{n}", "prediction": "a"} for n in range(30)])
+    run_task("--missing", "worst", "--output", "old")
+    write(folder / "said.jsonl", [{"id": f"k{n}", "prediction": "a"} for n in range(30, 60)])
+
+    code, _, messages = run_task(
+        "--missing", policy, "--against", only_run(folder / "old"), "--stop-when", "decided", "--output", "new"
+    )
+
+    assert (code, "counts what is missing as the worst value" in messages) == (
+        (0, False) if is_decided else (2, True)
+    ), messages
+
+
 @pytest.mark.parametrize("gate", [("--fail-under", "exact_match=0"), ("--fail-if-worse", "old")])
 def test_no_gate_passes_a_run_in_which_nothing_was_answered(folder, gate):
     task(folder, OWN + "metrics: [exact_match]\n", [{"id": "0", "q": "q", "a": "a"}])

@@ -183,7 +183,7 @@ def code_digest(path: Path) -> str:
         file = waiting.pop().resolve()
         if file in sources or not file.is_file():
             continue
-        sources[file] = file.read_bytes()
+        sources[file] = file.read_bytes().replace(b"\r\n", b"\n")
         folders = {path.parent, file.parent}  # the task's, and that to which a link leads
         if _BY_NAME.search(sources[file]):
             beside = [(folder, other) for folder in folders for other in folder.rglob("*.py")]

@@ -27,7 +27,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from markbook.errors import UsageError
+from markbook.errors import DataError, UsageError
 from markbook.judge.judge_options import plain_judge
 from markbook.model import ModelReply, PromptRequest
 from markbook.model.connect import without_secrets
@@ -92,6 +92,13 @@ def plan_stop(plan: Plan, options: TaskOptions) -> TaskStop | None:
     if baseline_sheet is not None and options.allow_different_measures:
         # Without signatures and with one policy nothing is held to differ.
         baseline_sheet = replace(baseline_sheet, signatures={}, policy=options.missing)
+    if baseline_sheet is not None and options.missing == "exclude" and baseline_sheet.policy != "exclude":
+        # What this run will lack is known only when it has been decided.
+        raise DataError(
+            "the baseline counts what is missing as the worst value, and this run would leave it out",
+            at=str(options.against),
+            hint=f"--missing {baseline_sheet.policy}, or --allow-different-measures",
+        )
     recorded = (
         attempt.model
         for task_plan in plan.tasks
