@@ -112,7 +112,7 @@ def make_check(hint: Any) -> Check:
     if isinstance(hint, type) and issubclass(hint, Enum):
         members = [member.value for member in hint]  # a list: what was read may be one itself, which has no hash
         return _leaf(lambda value: value in members)
-    return _leaf(_SCALARS[hint]) if hint in _SCALARS else _accept
+    return _leaf(_SCALARS[hint]) if hint in _SCALARS else _accept_any
 
 
 _LARGEST = sys.float_info.max
@@ -132,7 +132,7 @@ def _leaf(fits: Callable[[object], bool]) -> Check:
     return lambda value: None if fits(value) else ""
 
 
-def _accept(_value: object) -> None:
+def _accept_any(_value: object) -> None:
     """Say of no value that it is wrong."""
 
 
@@ -156,7 +156,7 @@ def _check_list(inner: Check) -> Check:
     def check(value: object) -> str | None:
         if not isinstance(value, list):
             return ""
-        for at, item in enumerate(value if inner is not _accept else ()):
+        for at, item in enumerate(value if inner is not _accept_any else ()):
             if (problem := inner(item)) is not None:
                 return f"[{at}]{problem}"
         return None
@@ -165,7 +165,7 @@ def _check_list(inner: Check) -> Check:
 
 
 def _check_object(checks: Mapping[str, Check], required: frozenset[str], other: Check) -> Check:
-    is_open = other is _accept
+    is_open = other is _accept_any
 
     def check(value: object) -> str | None:
         if not isinstance(value, dict):
@@ -174,7 +174,7 @@ def _check_object(checks: Mapping[str, Check], required: frozenset[str], other: 
             return f".{min(required - value.keys())}"
         for name in value if checks or not is_open else ():
             part = checks.get(name, other)
-            if part is not _accept and (problem := part(value[name])) is not None:
+            if part is not _accept_any and (problem := part(value[name])) is not None:
                 return f".{name}{problem}"
         return None
 
