@@ -112,19 +112,17 @@ def make_check(hint: Any) -> Check:
     if isinstance(hint, type) and issubclass(hint, Enum):
         members = [member.value for member in hint]  # a list: what was read may be one itself, which has no hash
         return _leaf(lambda value: value in members)
-    return _leaf(_SCALARS[hint]) if hint in _SCALARS else _accept_any
+    return _SCALARS.get(hint, _accept_any)
 
 
 _LARGEST = sys.float_info.max
 """JSON has whole numbers of any length; what is larger is not a number to reckon with."""
-_SCALARS: dict[Any, Callable[[object], bool]] = {
-    str: lambda value: isinstance(value, str),
-    bool: lambda value: isinstance(value, bool),
-    int: lambda value: type(value) is int,
-    float: lambda value: (
-        isinstance(value, int | float) and not isinstance(value, bool) and -_LARGEST <= value <= _LARGEST
-    ),
-    type(None): lambda value: value is None,
+_SCALARS: dict[Any, Check] = {
+    str: lambda value: None if isinstance(value, str) else "",
+    bool: lambda value: None if isinstance(value, bool) else "",
+    int: lambda value: None if type(value) is int else "",
+    float: lambda value: None if type(value) in (float, int) and -_LARGEST <= value <= _LARGEST else "",  # type: ignore[operator]
+    type(None): lambda value: None if value is None else "",
 }
 
 
