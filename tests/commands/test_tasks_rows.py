@@ -247,6 +247,21 @@ def test_a_choice_is_found_by_letter_by_text_or_after_a_colon(reply, letter):
 
 
 @pytest.mark.parametrize(
+    ("choices", "reply", "letter"),
+    [
+        (["", "0", "stone"], " some", "[invalid]"),
+        (["", "0", "stone"], "stone", "[invalid]"),  # the last that is found is the empty one, as in the harness
+        (["Guilty", "Guilty of Romance"], "It is Guilty of Romance.", "(B)"),
+        (["Guilty of Romance", "Guilty"], "It is Guilty.", "(B)"),
+    ],
+)
+def test_a_choice_is_found_by_its_whole_text_and_an_empty_one_by_none(choices, reply, letter):
+    options = {"regex_pattern": r"(\([A-Z]\))", "group_select": -1}
+
+    assert pipeline(("multi_choice_regex", options))([reply], {"choices": choices}) == [letter]
+
+
+@pytest.mark.parametrize(
     ("name", "options", "words"),
     [
         ("regexp", {}, "did you mean 'regex'"),

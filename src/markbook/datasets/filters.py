@@ -185,14 +185,16 @@ def multi_choice_regex(
             raise ForeignError("multi_choice_regex needs a list `choices` of at most 26 texts in each row")
         letters = string.ascii_uppercase[: len(choices)]
         by_text = {plain(str(choice).strip()): f"({letter})" for choice, letter in zip(choices, letters, strict=True)}
-        listed = "|".join(map(re.escape, by_text))
+        # The longest first: else "Guilty" would be what is found in "Guilty of Romance".
+        listed = "|".join(map(re.escape, sorted(by_text, key=len, reverse=True)))
         after = rf":[\s]*({'|'.join(letters)})"
 
         def match_one(text: str) -> str:
             named = patterns.find(group_select, regex_pattern, text)
             if not named:
+                # An empty choice is found in every reply, and answered by none.
                 named = patterns.find(group_select, listed, plain(text))
-                named = by_text.get(named, named)
+                named = by_text.get(named, named) if named else ""
             if not named and (letter := patterns.find(group_select, after, text)):
                 named = f"({letter})"
             return named or fallback

@@ -140,7 +140,12 @@ def fault(tree: ast.Module) -> str:
     is_plain = any(isinstance(node, ast.Assert) and _may_fail(node.test) for node in tree.body)
     suites = Suites(tree)
     try:
-        return suites.needs_pytest() or _early_end(tree) or ("" if is_plain else _without_claims(suites))
+        return (
+            suites.needs_pytest()
+            or suites.find_unrun()
+            or _early_end(tree)
+            or ("" if is_plain else _without_claims(suites))
+        )
     except UNPARSABLE:
         return ""  # too deep to be gone through
 
@@ -475,6 +480,12 @@ class Suites:
         """The names that are spoken where the program is executed, outside of all functions."""
         nodes = self._list_executed
         looked = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
+        # Who sets an attribute runs no test either: `setattr(Cases, "test_b", ..)`.
+        looked |= {
+            id(node.args[0])
+            for node in nodes
+            if isinstance(node, ast.Call) and node.args and ast.unparse(node.func) == "setattr"
+        }
         return {
             node.id
             for node in nodes
@@ -568,6 +579,23 @@ class Suites:
             if _is_test(function) and _needs_arguments(function, own) and not self._is_spoken(function):
                 return f"{function.name}, line {function.lineno}, takes arguments of pytest's: write out its calls"
         return ""
+
+    def find_unrun(self) -> str:
+        """Return which part of a test case unittest never runs, or would skip at a solution's word; empty if none."""
+        for case in filter(self.is_case, self.classes.values()):
+            for part in ast.walk(case):
+                if isinstance(part, ast.Raise) and part.exc is not None and "SkipTest" in ast.unparse(part.exc):
+                    return f"line {part.lineno} raises SkipTest, as a solution could: call self.skipTest"
+            for method in filter(_is_test, case.body):
+                is_lost = isinstance(method, ast.AsyncFunctionDef) and not self._is_awaited(case)
+                if is_lost or any(isinstance(part, ast.Yield | ast.YieldFrom) for part in walk_executed(method.body)):
+                    return f"{method.name}, line {method.lineno}, is a coroutine or generator that nobody runs"
+        return ""
+
+    def _is_awaited(self, case: ast.ClassDef) -> bool:
+        names = [self._given.get(getattr(base, "id", ""), "") + self._dotted(base) for base in case.bases]
+        bases = (self.classes.get(self._dotted(base)) for base in case.bases)
+        return any("Async" in name for name in names) or any(of is not None and self._is_awaited(of) for of in bases)
 
     def _is_spoken(self, function: _Function) -> bool:
         """Whether anything in the program names a function."""

@@ -44,6 +44,7 @@ SUITES = {
     ),
     "beside an eval": "x = eval('1')\ndef test_a(): assert f(x) == 2\n",
     "a base": f"{CASE}class More(Cases):\n    def test_b(self): self.assertEqual(f(2), 3)\n",
+    "tests that are set": f"{CASE}for n in (1, 2):\n    setattr(Cases, f'test_{{n}}', lambda self, n=n: self.assertEqual(f(n), n + 1))\n",
     "a coroutine in a case": (
         "import unittest\n"
         "class Cases(unittest.IsolatedAsyncioTestCase):\n"
@@ -98,6 +99,9 @@ NOTHING = {
     "assert [f(1) == 2]": "always true",
     "assert {'a': f(1) == 2}": "always true",
     "assert True": "calls and asserts nothing",
+    "import unittest\nclass T(unittest.TestCase):\n    async def test_a(self): self.assertEqual(f(1), 2)\n": "is a coroutine or generator that nobody runs",
+    "import unittest\nclass T(unittest.TestCase):\n    def test_a(self):\n        yield\n        self.assertEqual(f(1), 2)\n": "is a coroutine or generator",
+    "import unittest\nclass T(unittest.TestCase):\n    def test_a(self):\n        if f(1) != 2: raise unittest.SkipTest\n": "line 4 raises SkipTest",
     "assert (f(n) == 2 for n in (1, 2))": "always true",
     "assert f(1) == 2 or True": "always true",
     "import unittest\nclass T(unittest.TestCase):\n    def test_a(self): self.assertTrue('f(1) == 2')\n": "always true",
