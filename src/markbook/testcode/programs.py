@@ -308,14 +308,6 @@ def _is_constant(node: ast.expr) -> bool:
     """Whether an expression is a text, a number or the like that is true: a test has it where nothing is claimed."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant):
         return bool(node.operand.value) != isinstance(node.op, ast.Not)
-    if isinstance(node, ast.Compare):
-        sides = [node.left, *node.comparators]
-        is_equality = all(isinstance(operator, ast.Eq | ast.Is) for operator in node.ops)
-        return (
-            is_equality
-            and all(isinstance(side, ast.Constant) for side in sides)
-            and len(set(map(ast.dump, sides))) == 1
-        )
     if isinstance(node, ast.JoinedStr):
         return any(map(_is_constant, node.values))
     return isinstance(node, ast.Constant) and bool(node.value)
