@@ -488,6 +488,17 @@ def test_an_answer_counts_for_the_row_that_it_names_alone(folder, name):
     assert outcome in messages if isinstance(outcome, str) else metrics["exact_match"]["value"] == outcome
 
 
+@pytest.mark.parametrize("error", ["timeout", {"message": "refused"}, True, 500, None, "", False])
+def test_a_row_that_failed_is_missing_and_not_a_wrong_answer(folder, error):
+    task(folder, OWN + "metrics: [exact_match]\n", [{"id": "0", "q": "q", "a": "x"}, {"id": "1", "q": "r", "a": "y"}])
+    write(folder / "said.jsonl", [{"id": "0", "prediction": "x"}, {"id": "1", "prediction": "Error", "error": error}])
+
+    _, metrics, _ = run_task()
+
+    number = metrics["exact_match"]
+    assert (number["value"], number["n_missing"]) == ((1.0, {"absent": 1}) if error else (0.5, {}))
+
+
 PATTERN = "metrics: [{{name: exact_match, options: {{regexes_to_ignore: ['{}']}}}}]\n"
 STEPS = "filter_list: [{{name: f, filter: [{{function: regex, regex_pattern: '({})'}}, {{function: take_first}}]}}]\n"
 TESTED = OWN + "tests: t\nmetrics: [pass_at_k]\n"

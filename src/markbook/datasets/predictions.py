@@ -272,6 +272,8 @@ def _texts(record: Mapping[str, object]) -> tuple[list[str | None], bool]:
     """Return the answers of a row, and whether they went through filters already; null is not an answer."""
     if record.get("answered") in (False, "False", "false"):
         return [None], False  # our own table as CSV, which has no word for null
+    if record.get("error") not in (None, "", False, {}, []):
+        return [None], False  # whatever text stands beside it, it is not what was answered
     # Before the raw reply: a row may hold both, and the extracted text is what is to be marked.
     if "extracted_solution" in record and isinstance(record["extracted_solution"], str | None):
         return [record["extracted_solution"]], True
