@@ -363,3 +363,14 @@ def test_a_cassette_that_cannot_be_there_is_no_failure_of_the_metric(capsys, mon
     assert code == 73
     assert out == ""
     assert err.endswith(": the cassette cannot be written: File name too long\n")
+
+
+def test_a_row_that_failed_is_missing_and_not_wrong(capsys, tmp_path):
+    rows = [{"candidate": "x", "reference": "x"}, {"candidate": "Error", "reference": "y", "error": "timeout"}]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    code, out, _ = run(capsys, "score", "exact_match", path, "--json")
+
+    number = json.loads(out)["metrics"]["exact_match"]
+    assert (code, number["value"], number["n_missing"]) == (0, 1.0, {"absent": 1})

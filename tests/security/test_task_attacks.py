@@ -11,7 +11,7 @@ from hashlib import sha256
 
 import pytest
 from support.exam_kit import answer, hold, problem
-from support.fake_openai import FakeOpenAI, structured
+from support.fake_openai import FAULTS, FakeOpenAI, structured
 from support.load import PATIENCE
 from support.review_kit import markbook as command, only_run
 from support.wild_kit import run_task, said, task, write
@@ -699,6 +699,26 @@ def test_nothing_is_decided_against_a_baseline_that_counts_what_is_missing_other
     assert (code, "counts what is missing as the worst value" in messages) == (
         (0, False) if is_decided else (2, True)
     ), messages
+
+
+@pytest.mark.parametrize("kind", ["run", "exam"])
+def test_a_run_is_not_resumed_with_another_server_of_the_environment(folder, monkeypatch, kind):
+    write(folder / "b.jsonl", [problem("a")])
+    task(folder, OWN + "metrics: [exact_match]\n", [{"id": "0", "q": "q", "a": "a"}])
+    what = ["run", "lm.yaml"] if kind == "run" else ["exam", "--benchmark", "b.jsonl", "--isolation", "weak"]
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    with FakeOpenAI(FAULTS["500"]) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        first, _, messages = command(*what, "--model", "openai:m", "--retries", "0", "--output", "out")
+        address = server.base_url.removesuffix("/v1")
+    assert first == 3, messages
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+
+    code, _, messages = command(*what[:1], "--resume", only_run(folder / "out"))
+
+    assert (code, f"no server answers at {address}" in messages) == (2, True), (
+        messages
+    )  # the one that the run began with
 
 
 @pytest.mark.parametrize("gate", [("--fail-under", "exact_match=0"), ("--fail-if-worse", "old")])

@@ -244,6 +244,8 @@ def _read(
             record = dict(line.record) | {
                 key: line.record[name] for key, name in columns.items() if name in line.record
             }
+            if record.get("error") not in (None, "", False, {}, []):
+                record["candidate"] = None  # whatever text stands beside it, it is not what was answered
             lacking = [name for name in columns.values() if name not in line.record]
             reason = ""
             if lacking:

@@ -160,6 +160,8 @@ def _task(task: str, path: Path, model: str, effective: int, problems: tuple[Cou
         samples.append(sample)
         filters[sample.filter].update(dict.fromkeys(sample.values))
     names = [_metric_name(name, of, filters) for of, values in filters.items() for name in values]
+    if len(filters) == 1 and (only := next(iter(filters))) != "none":
+        notes.append(f"{task}: scored after the filter {only}.")
     for doc, places in docs.items():
         yield from _rows(task, doc, [samples[index] for index in places], model, filters)
     absent = effective - len(docs)

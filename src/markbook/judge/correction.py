@@ -352,6 +352,13 @@ def _table(read: _Read, request: CorrectionRequest) -> _Table:
         keys = list(read.scores)
         labels = [read.labels.get(key, []) for key in keys]
         silent = _find_unlabelled(read, request)
+        labelled, several = {system for _, system in read.labels}, len({system for _, system in keys}) > 1
+        for item, system in keys:
+            if system not in labelled and (item, system) not in silent and several:
+                words = (
+                    f"no label is of the system {system!r:.60}, and others have some: its part of the mean is not known"
+                )
+                raise DataError(words, hint="label answers of every system, or correct a file of one system")
         scores, means = [read.scores[key] for key in keys], [_mean(group) for group in labels]
         return _Table("mean", keys, scores, labels, means, request.limits, settled=[key in silent for key in keys])
     first_system, other = request.systems

@@ -60,10 +60,19 @@ def parse_address(url: str) -> Address:
         raise UsageError(f"{url!r} is not an address of a server", hint="http://127.0.0.1:8000/v1") from error
 
 
+def _find_address(provider: str, base_url: str) -> str:
+    family = _SAME.get(provider, provider.partition("-")[0])
+    return base_url or os.environ.get(_ELSEWHERE.get(family, f"{family.upper()}_BASE_URL"), "")
+
+
+def find_asked_address(model: str | None, base_url: str) -> str:
+    """Return the address at which a model is asked, an option's or the environment's, as run.json may hold it."""
+    return without_secrets(_find_address(model.partition(":")[0], base_url) if model else base_url)
+
+
 def is_foreign(provider: str, base_url: str) -> bool:
     """Return whether the address, an option's or the environment's, is not the provider's own."""
-    family = _SAME.get(provider, provider.partition("-")[0])
-    stated = base_url or os.environ.get(_ELSEWHERE.get(family, f"{family.upper()}_BASE_URL"), "")
+    family, stated = _SAME.get(provider, provider.partition("-")[0]), _find_address(provider, base_url)
     if not stated:
         return False
     try:

@@ -315,6 +315,16 @@ def test_two_filters_are_two_metrics_of_one_sample(tmp_path):
     assert standings(results.sheet("acc,strict"))[0].summary.n == 18
 
 
+def test_the_only_filter_of_a_file_is_told(tmp_path):
+    path = tmp_path / "samples_sums_2026-01-02T03-04-05.678901.jsonl"
+    rows = [{"doc_id": n, "doc": {"q": n}, "target": "x", "arguments": [["q", {}]], "resps": [["y"]], "filtered_resps": ["y"], "filter": "strict-match", "exact_match": 1.0} for n in range(3)]  # fmt: skip
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    notes = open_results(open_run(path)).sheet(None).notes
+
+    assert any("scored after the filter strict-match" in note for note in notes)
+
+
 def test_epochs_and_scorers_of_several_keys(tmp_path):
     samples = [
         {"id": item, "epoch": epoch, "input": [{"role": "user", "content": "q"}], "scores": {"rubric": {"value": {"style": epoch / 2, "fact": "P"}}}}

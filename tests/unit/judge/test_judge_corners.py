@@ -469,6 +469,17 @@ def test_a_preference_outside_its_range_is_refused_with_its_place(tmp_path, labe
     assert f"l:8: a label that compares two answers is {label}: it must be 0 to 1" in err
 
 
+def test_the_labels_of_one_system_do_not_correct_the_mean_of_two(tmp_path):
+    rows = [{"id": at, "system": name, "score": (at % 2 if name == "A" else 1)} for at in range(30) for name in "AB"]
+    labels = [{"id": at, "system": "A", "label": at % 2} for at in range(20)]
+
+    code, _, err = markbook(
+        "judge", "correct", "--judged", written(tmp_path / "j", rows), "--labels", written(tmp_path / "l", labels)
+    )
+
+    assert (code, "no label is of the system 'B'" in err) == (2, True), err
+
+
 def test_a_corrected_preference_lies_in_the_possible_range(tmp_path):
     labels = [{"id": at, "system": "A", "against": "B", "label": float(at != 7)} for at in range(20)]
 

@@ -156,10 +156,10 @@ class ExamOptions(StoppingOptions):
         identity = super(ExamOptions, self).identity()
         if self.model is None:
             return {name: value for name, value in identity.items() if name not in _ASKED}
-        from markbook.model.connect import without_secrets
+        from markbook.model.connect import find_asked_address
 
         # A key that stands in an address must not get into run.json, which is passed on with the results.
-        model_options = {"model": self.model, "base_url": without_secrets(self.base_url)}
+        model_options = {"model": self.model, "base_url": find_asked_address(self.model, self.base_url)}
         return {**identity, **model_options, **({"generator": self.generator} if self.generator else {})}
 
     def limits(self) -> Limits:

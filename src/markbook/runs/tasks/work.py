@@ -30,7 +30,7 @@ from typing import Any
 from markbook.errors import DataError, UsageError
 from markbook.judge.judge_options import plain_judge
 from markbook.model import ModelReply, PromptRequest
-from markbook.model.connect import without_secrets
+from markbook.model.connect import find_asked_address, without_secrets
 from markbook.option import ASKING
 from markbook.results.alignment import digest
 from markbook.results.kind import Results as Finished, get_sheet
@@ -330,7 +330,7 @@ def _manifest(work: Plan, options: TaskOptions, stop: TaskStop | None) -> Manife
     config = {
         **options.identity(),
         "model": options.model,
-        "base_url": without_secrets(options.base_url),
+        "base_url": find_asked_address(options.model, options.base_url),
         "tasks": {task_plan.task.name: task_plan.config for task_plan in work.tasks},
         # Replies in the journal are kept by their place: they belong to these prompts and right answers alone.
         "prompts_and_targets": {task_plan.task.name: task_plan.rows.digest for task_plan in work.tasks},
