@@ -163,21 +163,21 @@ PARTS = {
     "test_a_reply_without_one_clear_verdict_is_none": (3, anything, None),
     "test_what_stands_beside_a_verdict_changes_nothing": (3, anything, None),
     "test_a_right_answer_passes_whatever_it_has_in_common_with_the_reference": (3, lambda params: params["name"], None),
-    "test_the_order_of_rows_and_models_changes_no_cell_of_any_report": (2, anything, None),
-    "test_other_ids_change_the_ids_and_no_other_cell_of_any_report": (2, anything, None),
-    "test_a_twin_of_a_model_has_its_cells_and_changes_no_other_in_any_report": (2, anything, None),
-    "test_the_number_of_workers_changes_neither_a_cell_nor_the_order_in_any_report": (2, anything, None),
-    "test_what_is_missing_is_counted_in_every_report_and_moves_no_other_cell": (2, anything, None),
-    "test_the_order_of_arguments_changes_no_cell_of_a_comparison": (2, anything, None),
-    "test_the_same_scores_in_another_format_have_the_same_cells_in_every_report": (4, anything, None),
+    "test_the_order_of_rows_and_models_changes_no_cell_of_any_report": (3, anything, None),
+    "test_other_ids_change_the_ids_and_no_other_cell_of_any_report": (3, anything, None),
+    "test_a_twin_of_a_model_has_its_cells_and_changes_no_other_in_any_report": (3, anything, None),
+    "test_the_number_of_workers_changes_neither_a_cell_nor_the_order_in_any_report": (3, anything, None),
+    "test_what_is_missing_is_counted_in_every_report_and_moves_no_other_cell": (3, anything, None),
+    "test_the_order_of_arguments_changes_no_cell_of_a_comparison": (3, anything, None),
+    "test_the_same_scores_in_another_format_have_the_same_cells_in_every_report": (6, anything, None),
 }
 """By the name of a test: one case in how many, the stratum of a case's parameters, and the name it is drawn by
 (None: its own)."""
 
 
 EXPENSIVE = frozenset((Path(__file__).with_name("expensive.txt")).read_text(encoding="utf-8").split())
-"""Tests whose cases take a tenth of a second of CPU or more, as `make test-times` measures them: of their cases one in four is run."""
-LAWS = {"test_metrics_laws": ("name", 7)}
+"""Tests whose cases take a tenth of a second of CPU or more, as `make test-times` measures them: of their cases one in five is run."""
+LAWS = {"test_metrics_laws": ("name", 9)}
 """By the name of a file: of every test that has this parameter one case in so many."""
 RARE = frozenset(
     (
@@ -208,7 +208,7 @@ def group_of(item):
         share = share(params) if callable(share) else share
         return item.originalname, share, stratum(params), key(params) if key else item.nodeid
     if params and item.originalname in EXPENSIVE:
-        return item.originalname, 4, "", item.nodeid
+        return item.originalname, 5, "", item.nodeid
     parameter, share = LAWS.get(item.path.stem, ("", 1))
     if params and parameter in params:
         return f"{item.path.stem} {item.originalname}", share, "", item.nodeid
