@@ -45,6 +45,11 @@ def find_names(record: Mapping[str, object], *, first: str = "") -> list[object]
     return names
 
 
+def is_failure(error: object) -> bool:
+    """Whether what a row says under `error` means that nobody answered: anything but null, false and what is empty."""
+    return error is not None and error is not False and error not in ("", {}, [])
+
+
 def find_number(record: Mapping[str, object]) -> tuple[str, object] | None:
     """Return the key and the value that say which of several answers a row is; None where nothing does."""
     for key in NUMBER_KEYS:

@@ -393,7 +393,7 @@ def test_weighed_choices_of_another_number_are_refused(folder, choices):
 
 
 @pytest.mark.parametrize("metric", ["acc", "exact_match", "acc_norm", "mcc"])
-@pytest.mark.parametrize("gold", [-1, None, "", []], ids=repr)
+@pytest.mark.parametrize("gold", [-1, "-1", None, "", []], ids=repr)
 def test_a_row_that_says_no_right_choice_is_neither_right_nor_wrong(folder, gold, metric):
     task(
         folder, CHOICES + f"metric_list: [{{metric: {metric}}}]\n", [A_CHOICE[0] | {"a": gold}, A_CHOICE[0] | {"a": 1}]

@@ -49,6 +49,23 @@ def test_a_whole_number_as_sample_id_numbers_the_attempt_beside_a_task_id_only()
     assert find_names({"completion": "x"}) == []
 
 
+def test_exam_and_run_take_a_row_that_failed_for_missing(tmp_path):
+    paper = load_benchmark(write_rows(tmp_path / "paper.jsonl", [problem("a"), problem("b")]))
+    rows = [
+        {"task_id": "a", "completion": "", "error": "timeout"},
+        {"task_id": "b", "completion": CODE[0], "error": ""},
+    ]
+    file = write_rows(tmp_path / "answers.jsonl", rows)
+    samples = [Sample(id=name, row=TaskRow({}, place)) for place, name in enumerate("ab")]
+
+    with load_answers([file], paper) as answers:
+        examined = [attempt.sample_id for attempt in answers.attempts("answers")]
+    predictions = read_answers(file, "demo", samples, several=False)
+
+    assert examined == ["b"]
+    assert [predictions.attempts[name][0].meta["absent"] for name in "ab"] == [True, False]
+
+
 def test_a_column_without_a_name_names_nothing():
     assert find_names({"": 0, "task_id": "a"}) == ["a"]
     assert find_names({"": 0, "completion": "x"}, first="task_id") == []

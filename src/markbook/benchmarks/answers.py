@@ -23,7 +23,7 @@ from markbook.benchmarks.humaneval import mbpp_id
 from markbook.benchmarks.problems import Benchmark, RowError
 from markbook.errors import DataError, suggest_path
 from markbook.files.jsonl import Line, Rejection, read_jsonl
-from markbook.row_keys import CODE_KEYS, NUMBER_KEYS, find_names, find_number
+from markbook.row_keys import CODE_KEYS, NUMBER_KEYS, find_names, find_number, is_failure
 from markbook.text.schema import Schema, make_schema
 from markbook.types import Attempt, ProblemType, Sample
 
@@ -262,6 +262,8 @@ class Answers:
             raise RowError("'model' is not a string")
         # Before the task is looked up, so that a row that is malformed is reported as that, and not as an unknown task.
         key, text = find_text(record)
+        if not text and is_failure(record.get("error")):
+            text = None  # nobody answered; code beside an `error` may be what another grader found in it
         task_id = next(iter(find_names(record, first="task_id")), None)
         position = self._place(task_id, model or source_input.name)
         if position is None and str(task_id) in self._benchmark.left_out:

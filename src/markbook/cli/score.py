@@ -19,6 +19,7 @@ from markbook.cli.options import completing, fail_under_option, options_of, part
 from markbook.errors import DataError, StrictDataError, UsageError, misspelt, suggest
 from markbook.judge.judge_options import JudgeOptions
 from markbook.option import parameter_name
+from markbook.row_keys import SCORE_KEYS, is_failure
 from markbook.text import cut
 from markbook.text.format import NOTHING, Scale, format_level, format_number
 from markbook.types import Measurement, Metric, Summary
@@ -196,8 +197,6 @@ def _columns(text: str) -> dict[str, str]:
     Raises:
         UsageError: it has another form, or names a key that there is none of.
     """
-    from markbook.row_keys import SCORE_KEYS
-
     columns: dict[str, str] = {}
     for part in text.split(",") if text else ():
         key, sign, column = (side.strip() for side in part.partition("="))
@@ -244,7 +243,7 @@ def _read(
             record = dict(line.record) | {
                 key: line.record[name] for key, name in columns.items() if name in line.record
             }
-            if record.get("error") not in (None, "", False, {}, []):
+            if is_failure(record.get("error")):
                 record["candidate"] = None  # whatever text stands beside it, it is not what was answered
             lacking = [name for name in columns.values() if name not in line.record]
             reason = ""

@@ -36,7 +36,8 @@ class Weighing:
     def golds(self) -> list[object]:
         """What is right, one by one; what says nothing (null, no text, -1 of files without answers) is left out."""
         several = self.gold if isinstance(self.gold, list) else [self.gold]
-        return [gold for gold in map(to_place, several) if gold not in (None, "", -1)]
+        silent = (None, "", -1, *(["-1"] if "-1" not in self.choices else []))  # a template makes a text of it
+        return [gold for gold in map(to_place, several) if gold not in silent]
 
 
 def to_place(gold: object) -> object:

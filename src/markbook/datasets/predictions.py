@@ -16,7 +16,7 @@ from markbook.errors import DataError, suggest_path
 from markbook.files.jsonl import Line, Rejection
 from markbook.files.spool import Spool, SpooledMap
 from markbook.files.tables import SUFFIXES, read_table, suffix
-from markbook.row_keys import TEXT_KEYS, find_names, find_number
+from markbook.row_keys import TEXT_KEYS, find_names, find_number, is_failure
 from markbook.types import Attempt, Sample
 
 _DEEPEST = 16
@@ -272,7 +272,7 @@ def _texts(record: Mapping[str, object]) -> tuple[list[str | None], bool]:
     """Return the answers of a row, and whether they went through filters already; null is not an answer."""
     if record.get("answered") in (False, "False", "false"):
         return [None], False  # our own table as CSV, which has no word for null
-    if record.get("error") not in (None, "", False, {}, []):
+    if is_failure(record.get("error")):
         return [None], False  # whatever text stands beside it, it is not what was answered
     # Before the raw reply: a row may hold both, and the extracted text is what is to be marked.
     if "extracted_solution" in record and isinstance(record["extracted_solution"], str | None):

@@ -27,6 +27,7 @@ from markbook.foreign.reading import (
     words,
 )
 from markbook.marks import Row
+from markbook.row_keys import is_failure
 from markbook.text.format import read_number
 from markbook.types import Missing, MissingKind
 
@@ -186,7 +187,7 @@ def _row(record: Mapping[str, object], table: _Table) -> Row:
     content = digest_input("table", question)
     # Without a column for the item the question itself names it.
     item = words(table.cell(record, "item")) if "item" in table.columns else content.partition(":")[2][:12]
-    value = missing_failure(error) if error not in (None, "", False) else _number(table.cell(record, "score"))
+    value = missing_failure(error) if is_failure(error) else _number(table.cell(record, "score"))
     texts = cut_text(question), cut_text(table.cell(record, "output"))
     model = words(table.cell(record, "model"))
     scores = {table.columns["score"]: value}

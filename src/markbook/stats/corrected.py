@@ -49,10 +49,8 @@ class _Part:
 
     def reach(self, confidence: float, *, is_t: bool = True) -> float:
         """Return the half-width of the interval."""
-        is_t = is_t and self.degrees < 1e6
-        return (t_quantile(confidence, self.degrees) if is_t else normal_quantile(confidence)) * math.sqrt(
-            self.variance
-        )
+        quantile = t_quantile(confidence, self.degrees) if is_t and self.degrees < 1e6 else normal_quantile(confidence)
+        return quantile * math.sqrt(self.variance)
 
 
 def corrected_mean(

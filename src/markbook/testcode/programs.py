@@ -140,12 +140,8 @@ def fault(tree: ast.Module) -> str:
     is_plain = any(isinstance(node, ast.Assert) and _may_fail(node.test) for node in tree.body)
     suites = Suites(tree)
     try:
-        return (
-            suites.needs_pytest()
-            or suites.find_unrun()
-            or _early_end(tree)
-            or ("" if is_plain else _without_claims(suites))
-        )
+        unfit = suites.needs_pytest() or suites.find_unrun() or _early_end(tree)
+        return unfit or ("" if is_plain else _without_claims(suites))
     except UNPARSABLE:
         return ""  # too deep to be gone through
 
@@ -178,9 +174,7 @@ def _without_claims(suites: Suites) -> str:
             dropped = min(dropped or node.lineno, node.lineno)
         is_calling = is_calling or isinstance(node, ast.Call)
     if asserts:
-        return (
-            "it asserts what is always true, a list, a tuple, a function or the like: it would pass whatever is tested"
-        )
+        return "it asserts what is always true, such as a list or a function: it would pass whatever is tested"
     if dropped:
         return f"line {dropped} compares and does not assert it: it would pass whatever is tested"
     nodes = list(ast.walk(suites.tree))
