@@ -472,8 +472,10 @@ IDS = {
     "a name of its own beside a place": ([{"id": "k7", "doc_id": 1, "prediction": "a1"}], 0, 1.0),
     "another field that names nothing": ([{"id": "k\u00e9", "task_id": 1.5, "prediction": "a0"}], 0, 1.0),
     "a place below 0": ([{"doc_id": -1, "prediction": "a1"}], 2, "name other rows"),
+    "of two models": ([{"id": "k\u00e9", "prediction": "a0", "model": "A"}, {"id": "ke\u0301", "prediction": "no", "model": "B"}], 2, "answers of two models: 'A' and 'B'"),
+    "of a model and of none": ([{"id": "k\u00e9", "prediction": "a0"}, {"id": "ke\u0301", "prediction": "no", "model": "B"}], 2, "answers of two models"),
     "a place that is no whole number": ([{"doc_id": 1.0, "prediction": "a1"}], 2, "doc_id is not a whole number"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", IDS)
