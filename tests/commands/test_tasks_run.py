@@ -364,6 +364,36 @@ def test_a_group_sums_up_by_rows_or_by_tasks(folder):
     assert group["bleu"]["interval"] is None
 
 
+@pytest.mark.parametrize("weight", ["true", "false"])
+def test_a_group_says_which_of_its_tasks_measure_in_other_ways(folder, weight, capsys):
+    metrics = "metrics: [exact_match, {name: bleu, options: {smooth_method: exp}}]\n"
+    (folder / "two.yaml").write_text("extends: task.yaml\nname: two\n" + metrics, encoding="utf-8")
+    metrics = "metrics: [exact_match, {name: bleu, options: {smooth_method: none}}]\n"
+    (folder / "one.yaml").write_text("extends: task.yaml\nname: one\n" + metrics, encoding="utf-8")
+    (folder / "all.yaml").write_text(
+        f"group: all\ntasks: [one, two]\nsummarise: [{{metric: exact_match}}, {{metric: bleu, weight_by_size: {weight}}}]\n",
+        encoding="utf-8",
+    )
+    (folder / "preds").mkdir()
+    for name, words in (("one", WORDS), ("two", ["x"] * 3)):
+        answers(folder / "preds", words, f"{name}.jsonl")
+
+    run = markbook.run_task("all.yaml", predictions="preds")
+    with pytest.raises(SystemExit):
+        main(["run", "all.yaml", "--predictions", "preds"])
+
+    words = "'bleu' was measured differently: one by smooth:none; two by smooth:exp"
+    group = json.loads(run.read("summary.json"))["groups"]["all"]["metrics"]
+    assert group["bleu"]["value"] == pytest.approx(0.5)
+    assert words in group["bleu"]["note"]
+    assert "smooth:none" in group["bleu"]["signature"]
+    assert "smooth:exp" in group["bleu"]["signature"]
+    assert "measured differently" not in group["exact_match"]["note"]
+    assert words in " ".join(capsys.readouterr().out.split())
+    sheet = read_sheet(run, metric="bleu")
+    assert f"{words}." in sheet.notes
+
+
 CHOICES = """\
 task: chosen
 dataset_path: json

@@ -12,6 +12,7 @@ from typing import Any, NotRequired, Self, TypedDict
 from markbook.datasets.user_code import ForeignError
 from markbook.judge.assess import PanelAgreement
 from markbook.measurements import SIGNIFICANCE, MissingRecord
+from markbook.results.compare import differences
 from markbook.results.files import FilesView
 from markbook.results.pairs import estimate_pairs, judge_pairs
 from markbook.results.sheet import Cell, Policy, Sheet, make_cell
@@ -305,10 +306,17 @@ def find_other_scale(columns: Sequence[TaskColumn], limits: tuple[float, float])
     return ""
 
 
+def say_other_measures(metric: str, signatures: Mapping[str, str]) -> str:
+    """Return how the first two tasks that measure a metric in different ways do so; empty where all measure it alike."""
+    return differences([(task, Sheet(metric, {}, signatures={"": own})) for task, own in signatures.items()])
+
+
 def summarise_group(
     name: str, columns: Sequence[TaskColumn], *, weight_by_size: bool, policy: Policy, seed: int
 ) -> Summary:
     """Return a metric's number over the tasks of a group.
+
+    Where the tasks measure it by other options or versions, as bleu does with another tokenizer, the note says so.
 
     Args:
         name: the group's.
@@ -331,6 +339,9 @@ def summarise_group(
     columns = [replace(column, range=limits) for column in columns]
     # Counts of rows and gaps are those of all rows together, whatever the value is made of.
     pooled = _mean(columns, name, policy=policy, seed=seed)
+    differing = say_other_measures(columns[0].key, {column.task: column.signature for column in columns})
+    signature = " / ".join(dict.fromkeys(column.signature for column in columns if column.signature))
+    pooled = replace(pooled, signature=signature, note="; ".join(filter(None, (pooled.note, differing))))
     if not all(column.is_mean for column in columns):
         summaries = [(summarise_column(column, policy=policy, seed=seed), len(column.marks)) for column in columns]
         weighted = [
@@ -339,6 +350,7 @@ def summarise_group(
             if task_summary.value is not None
         ]
         total = math.fsum(size for _, size in weighted)
+        note = "the mean of the tasks' numbers" + (", by their rows" if weight_by_size else "") + ": no interval"
         summary = replace(
             pooled,
             value=math.fsum(value * size for value, size in weighted) / total if total else None,
@@ -346,7 +358,7 @@ def summarise_group(
             interval=None,
             bounds=None,
             policy="exclude",
-            note="the mean of the tasks' numbers" + (", by their rows" if weight_by_size else "") + ": no interval",
+            note="; ".join(filter(None, (note, differing))),
         )
         return _left_out(summary, policy)
     if weight_by_size:
@@ -364,13 +376,13 @@ def summarise_group(
         values = [[mark.value for mark in column.marks.values() if mark.value is not None] for column in columns]
         # Missing rows under another policy count for something, and a resampled mean of what is there would not know of it.
         interval = mean_of_means(values, limits=columns[0].range).interval
-    note = "the mean of the tasks' numbers, each task counting the same"
+    note = "the mean of the tasks' numbers, each task counting the same" + (": no interval" if interval is None else "")
     return replace(
         pooled,
         value=math.fsum(mean_values) / len(mean_values) if mean_values else None,
         interval=interval,
         bounds=bounds,
-        note=f"{note}: no interval" if interval is None else note,
+        note="; ".join(filter(None, (note, differing))),
     )
 
 
