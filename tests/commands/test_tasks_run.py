@@ -394,6 +394,49 @@ def test_a_group_says_which_of_its_tasks_measure_in_other_ways(folder, weight, c
     assert f"{words}." in sheet.notes
 
 
+OWN_LENGTH = """\
+task: NAME
+dataset_path: json
+dataset_kwargs: {data_files: {test: rows.jsonl}}
+test_split: test
+doc_to_text: "{{ word }}"
+process_results: !function own.score
+metric_list: [{metric: own_length, aggregation: mean, higher_is_better: false}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("answered", "weight", "value", "note"),
+    [
+        (2, "true", 9 / 5, "1 missing left out: the range has no worst value"),
+        (2, "false", 7 / 4, "1 missing left out: the range has no worst value"),
+        (0, "true", None, "no value: two has none"),
+    ],
+)
+def test_a_group_of_numbers_without_a_worst_value_says_what_it_leaves_out(
+    folder, capsys, answered, weight, value, note
+):
+    (folder / "own.py").write_text("def score(doc, results):\n    return {'own_length': len(results[0])}\n")
+    for name in ("one", "two"):
+        (folder / f"{name}.yaml").write_text(OWN_LENGTH.replace("NAME", name))
+    aggregates = f"aggregate_metric_list: [{{metric: own_length, weight_by_size: {weight}}}]\n"
+    (folder / "all.yaml").write_text(f"group: all\ntask: [one, two]\n{aggregates}")
+    (folder / "preds").mkdir()
+    answers(folder / "preds", ["a", "bb", "ccc"], "one.jsonl")
+    answers(folder / "preds", ["a", "bb"][:answered] or [None], "two.jsonl")
+
+    with pytest.raises(SystemExit):
+        main(["run", "all.yaml", "--predictions", "preds", "--allow-code", "--output", "out", "--missing", "worst"])
+
+    told = " ".join(capsys.readouterr().out.split())
+    run = markbook.open_run(next((folder / "out").glob("evaluation_*")))
+    record = json.loads(run.read("summary.json"))["groups"]["all"]["metrics"]["own_length"]
+    assert record["value"] == (None if value is None else pytest.approx(value))
+    assert note in record["note"]
+    assert note in told.partition("Groups")[2]
+    assert f"{3 - answered} missing left out: the range has no worst value" in told.partition("Groups")[0]
+
+
 CHOICES = """\
 task: chosen
 dataset_path: json

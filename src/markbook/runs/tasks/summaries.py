@@ -17,7 +17,7 @@ from markbook.results.files import FilesView
 from markbook.results.pairs import estimate_pairs, judge_pairs
 from markbook.results.sheet import Cell, Policy, Sheet, make_cell
 from markbook.results.stopping import StoppedRecord
-from markbook.results.summary import count_missing, summarise_cells, summarise_rows
+from markbook.results.summary import count_missing, summarise_cells, summarise_rows, worst_end
 from markbook.runs.tasks.scorers import UNBOUNDED, Aggregation
 from markbook.stats.intervals import mean_of_means
 from markbook.types import Direction, Interval, Measurement, Metric, Missing, MissingKind, Summary, SummaryRecord
@@ -328,10 +328,12 @@ def summarise_group(
     # A function of a task's own states no range: the others' is taken for it, where its numbers lie in it.
     limits = next((column.range for column in columns if column.range != UNBOUNDED), UNBOUNDED)
     reason = find_other_scale(columns, limits)
-    for column in columns if policy == "exclude" and not reason else ():
+    has_worst = policy != "exclude" and math.isfinite(worst_end(limits, columns[0].direction))
+    for column in columns if not reason else ():
         # The others' mean is another number. Where a metric is not of a task's kind, as without a right answer, it has none.
         gaps = {kind for mark in column.marks.values() for kind in mark.gaps}
-        if all(mark.value is None for mark in column.marks.values()) and gaps != {MissingKind.UNDEFINED.value}:
+        is_empty = all(mark.value is None for mark in column.marks.values()) and not (has_worst and column.is_mean)
+        if is_empty and gaps != {MissingKind.UNDEFINED.value}:
             reason = f"no value: {column.task} has none"
     if reason:
         counts = _mean([replace(column, range=UNBOUNDED) for column in columns], name, policy=policy, seed=seed)
@@ -377,12 +379,14 @@ def summarise_group(
         # Missing rows under another policy count for something, and a resampled mean of what is there would not know of it.
         interval = mean_of_means(values, limits=columns[0].range).interval
     note = "the mean of the tasks' numbers, each task counting the same" + (": no interval" if interval is None else "")
+    # What the policy did with missing values holds for these means too; the other notes are of the pooled interval.
+    notes = note, *(part for part in pooled.note.split("; ") if " missing " in part)
     return replace(
         pooled,
         value=math.fsum(mean_values) / len(mean_values) if mean_values else None,
         interval=interval,
         bounds=bounds,
-        note="; ".join(filter(None, (note, differing))),
+        note="; ".join(filter(None, (*notes, differing))),
     )
 
 
