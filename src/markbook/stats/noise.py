@@ -83,14 +83,18 @@ def estimate_noise(items: Sequence[Sequence[float]], *, seed: int = 0, width: fl
         low, high = (_project_reliability(math.tanh(math.atanh(halves) + side), steps) for side in (-reach, reach))
         reliable = Interval(low, high, "fisher-z", CONFIDENCE)
     difference = normal_quantile(CONFIDENCE) * math.sqrt(2) * standard_error
-    largest = mixed.high * width**2 / 2 if not mixed.value and mixed.high is not None and width < math.inf else None
-    reach = None if largest is None else min(width, normal_quantile(CONFIDENCE) * math.sqrt(2 * largest / n))
-    reliability = None if halves is None or not mixed.value else _project_reliability(halves, steps)
+    is_still = not mixed.value
+    largest = mixed.high * width**2 / 2 if is_still and mixed.high is not None and width < math.inf else None
+    largest_difference = (
+        None if largest is None else min(width, normal_quantile(CONFIDENCE) * math.sqrt(2 * largest / n))
+    )
+    reliability = None if halves is None or is_still else _project_reliability(halves, steps)
     intervals = {"mixed": mixed.interval, "flip": flip.interval, "reliability": reliable}
-    errors = (standard_error, difference) if mixed.value else (None, None)
     return Noise(
-        n, count, mixed.value, flip.value, within, *errors, reliability, intervals=intervals, largest_within=largest,
-        largest_difference=reach,
+        n, count, mixed.value, flip.value, within,
+        None if is_still else standard_error,
+        None if is_still else difference,
+        reliability, CONFIDENCE, intervals, largest, largest_difference,
     )  # fmt: skip
 
 
