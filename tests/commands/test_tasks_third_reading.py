@@ -263,7 +263,10 @@ def test_nanmean_is_the_mean_of_the_rows_that_have_a_number(folder):
     code, metrics, messages = run_task()
 
     assert code == 0, messages
-    assert metrics["m"]["value"] == 0.5
+    assert (metrics["m"]["value"], metrics["m"]["n"], metrics["m"]["n_missing"]) == (0.5, 2, {"undefined": 1})
+    # The error bar is that of the two rows alone: t with one degree of freedom.
+    assert metrics["m"]["interval"]["low"] == pytest.approx(0.5 - 12.7062 * 0.25, abs=1e-3)
+    assert "nanmean" in metrics["m"]["signature"]
 
 
 DRAWN = "process_docs: !function utils.draw\nmetric_list: [{metric: exact_match}]\n"

@@ -49,6 +49,8 @@ class Aggregation:
     resamples: bool = True
     """Whether it is quick enough, and known well enough, to be computed a thousand times for an interval."""
 
+    is_mean: bool = False
+    """Whether it is the mean of the rows that have a number, as our own mean is: then `over` is not asked."""
     version: int = 1
     """Goes up when a row's own number changes."""
 
@@ -119,13 +121,6 @@ def _perplexity(values: Sequence[float]) -> float:
 
 def _weighted_mean(pairs: Sequence[tuple[float, float]]) -> float:
     return math.fsum(_finite(value for value, _ in pairs)) / math.fsum(_finite(weight for _, weight in pairs))
-
-
-def _without_nan(values: Sequence[float]) -> float:
-    numbers = [value for value in values if not math.isnan(value)]
-    if not numbers:
-        raise ValueError("no row has a number")
-    return _mean(numbers)
 
 
 def _f1(pairs: Sequence[tuple[Any, Any]]) -> float:
@@ -199,7 +194,7 @@ AGGREGATIONS: Mapping[str, Aggregation] = {
     "f1": Aggregation("f1", _f1, _same),
     "matthews_corrcoef": Aggregation("matthews_corrcoef", _matthews, _same),
     "median": Aggregation("median", _median),
-    "nanmean": Aggregation("nanmean", _without_nan),
+    "nanmean": Aggregation("nanmean", _mean, is_mean=True),
     "perplexity": Aggregation("perplexity", _perplexity, lambda value: _perplexity([value]), version=2),
     "ter": _of_corpus("ter"),
     "weighted_perplexity": Aggregation(
@@ -452,7 +447,7 @@ def make_scorer(
     aggregation = make_aggregation(use, find)
     # In the signature too: of one name two aggregations are two numbers.
     full_signature = signature if aggregation is None else f"{signature}|aggregation:{aggregation.signature}"
-    return Scored(key, full_signature, direction, limits, aggregation)
+    return Scored(key, full_signature, direction, limits, None if aggregation and aggregation.is_mean else aggregation)
 
 
 def _digest_file(function: Callable[..., Any]) -> str:
