@@ -40,6 +40,8 @@ if TYPE_CHECKING:
         explain: NotRequired[bool]
         all: NotRequired[bool]
         """Whether a program that reads and writes meets its further tests once it has failed one."""
+        stdin: NotRequired[str]
+        """Of a program without tests, whose output is judged elsewhere: its input, a character a byte."""
 
 
 _MOST_COMPILED = 1 << 18
