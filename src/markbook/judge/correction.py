@@ -268,10 +268,22 @@ def _join(read: _Read, request: CorrectionRequest) -> None:
     systems = {system for _, system in read.rows}
     # With one system only, labels may leave its name out.
     only = next(iter(systems)) if len(systems) == 1 else ""
+    labelled = ""
     for label in labels.labels:
         key = (label.id, label.system)
         if key not in read.rows:
             key = (label.id, "" if label.system else only)  # one side names the only system, the other none
+            if (
+                label.system
+                and not label.against
+                and key in read.scores
+                and label.system != (labelled := labelled or label.system)
+            ):
+                raise DataError(
+                    f"labels of {labelled!r} and of {label.system!r}, and the judged rows do not say whose they are",
+                    at=label.at,
+                    hint="add `system` to the judged rows, or give the labels of one system",
+                )
         if label.against:
             # The pair is compared as a set: raters see both answers in either order.
             if {label.system, label.against} != set(request.systems):
