@@ -443,7 +443,8 @@ def make_scorer(
     Raises:
         ConfigError: an aggregation that is neither known nor a function that may be called.
     """
-    direction: Direction | None = None if not usual else find_direction(usual)
+    # The harness's own metrics are known, also under another key.
+    direction = find_direction(usual) if usual in _USUAL or usual != key else None
     if use.higher_is_better is not None:
         direction = "higher" if use.higher_is_better else "lower"
     if use.aggregation == "" and usual in _USUAL:
