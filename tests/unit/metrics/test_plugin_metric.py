@@ -87,7 +87,7 @@ def test_a_bare_metric_has_every_member_with_its_default():
 
 def test_a_metric_that_states_no_direction_has_that_of_its_name():
     def pair(name, **stated):
-        return PairMetric(name, f"{name}|v1", lambda candidate, references: 0.5, **stated)
+        return PairMetric(name, f"{name}|v1", lambda *_: 0.5, **stated)
 
     assert (pair("error_rate").direction, pair("quality").direction) == ("lower", "higher")
     assert pair("loss", direction="higher").direction == "higher"

@@ -93,7 +93,7 @@ def make_aggregation(use: Use, find: Find) -> Aggregation | None:
 
 
 def _foreign(function: Function, own: Callable[..., Any], raws: Sequence[Any]) -> float:
-    value = call_user_function(function, own, list(raws))
+    value = call_user_function(function, own, list(raws), row="")
     number = _number(value)
     if number is None:
         raise ForeignError(f"{function.name} gives what is not a number ({type(value).__name__})")
@@ -243,6 +243,11 @@ class RowAnswer:
     weighing: Weighing | None = None
     is_list: bool = False
     """Whether the filters left a list of texts; where it is of one, that is another thing than the text alone."""
+
+    @property
+    def name(self) -> str:
+        """What tells it from other rows, and answers to the same row from each other."""
+        return repr((self.sample.id, list(self.texts)))
 
     @property
     def result(self) -> Any:
@@ -416,9 +421,9 @@ def _of_function(task: Task, name: Function, use: Use, function: Callable[..., A
         if isinstance(references, Missing):
             return references
         if len(references) == 1:
-            value = call_user_function(name, once, references[0], row.result)
+            value = call_user_function(name, once, references[0], row.result, row=row.name)
             return value if isinstance(value, Mapping) else {key: value}
-        values = [call_user_function(name, once, reference, row.result) for reference in references]
+        values = [call_user_function(name, once, reference, row.result, row=row.name) for reference in references]
         if any(isinstance(value, Mapping) and key not in value for value in values):
             return {}
         values = [value[key] if isinstance(value, Mapping) else value for value in values]
@@ -579,7 +584,9 @@ def _by_function(task: Task, function: Function, find: Find) -> Scorer:
             is_rolling = task.output == "loglikelihood_rolling"
             results = list(likelihoods) if is_rolling else list(zip(likelihoods, greedy, strict=True))
         doc = {} if row.sample.row is None else dict(row.sample.row.record)
-        values: Mapping[str, object] = call_user_function(function, lambda: _read_result(own(doc, results)))
+        values: Mapping[str, object] = call_user_function(
+            function, lambda: _read_result(own(doc, results)), row=row.name
+        )
         return values
 
     return Scorer(scored_by_name, give, f"foreign:{function.name}|v1")
