@@ -92,17 +92,17 @@ class _Pairing:
             titles: of the runs, put behind names that two samples bear.
         """
         common_names: dict[int, str] = {}
-        taken: set[str] = set()
+        names_used: set[str] = set()
         for title, groups in zip(titles, self._groups, strict=True):
             for sample, group in groups.items():
                 if id(group) in common_names:
                     continue
                 name, number = sample, 1
-                while name in taken:
+                while name in names_used:
                     name = f"{sample} ({title})" if number == 1 else f"{sample} ({title} #{number})"
                     number += 1
                 common_names[id(group)] = name
-                taken.add(name)
+                names_used.add(name)
         return [{sample: common_names[id(group)] for sample, group in groups.items()} for groups in self._groups]
 
     def _is_place(self, at: int, name: str) -> bool:
