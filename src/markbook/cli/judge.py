@@ -77,6 +77,7 @@ def correct_command(*, as_json: bool, systems: tuple[str, str] | None, **options
     judged: Any = options.pop("judged")
     score = options.pop("score")
     of_run: dict[str, Any] = {}
+    notes: tuple[str, ...] = ()
     # A run and a file of rows come by the same option: only a run is a folder, and `latest` stands for one.
     if judged.is_dir() or judged.name == "latest":
         from markbook.results.judged import judged_rows, read_judged
@@ -84,10 +85,11 @@ def correct_command(*, as_json: bool, systems: tuple[str, str] | None, **options
         run = read_judged(judged, score, empty=True)  # an empty answer is marked 0, and that is part of the mean
         judged, of_run["unanswered"] = judged_rows(run)
         score, of_run["signatures"] = "score", list(run.sheet.signatures.values())
-        of_run["limits"] = run.sheet.range
+        of_run["limits"], notes = run.sheet.range, run.sheet.notes
     report = correct(
         CorrectionRequest(judged=judged, score=score or "score", systems=systems or (), **of_run, **options)
     )
+    report["problems"] = [*notes, *report["problems"]]
     for problem in report["problems"]:
         say(f"markbook: {problem}")
     if as_json:
