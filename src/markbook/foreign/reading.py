@@ -184,6 +184,8 @@ class Marked:
     lost: Mapping[str, int] = field(default_factory=dict)
     """What could not be read, by reason."""
     notes: tuple[str, ...] = ()
+    signatures: Mapping[str, str] = field(default_factory=dict)
+    """By task what the tool says of how it was measured, to be held against another file of the same tool."""
 
     @cached_property
     def models(self) -> list[str]:
