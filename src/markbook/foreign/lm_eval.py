@@ -147,13 +147,13 @@ def _mark_samples(files: Mapping[str, Path], about: Mapping[str, object], model:
     return Marked(rows, columns, version, dict(lost), tuple(notes), signatures)
 
 
-_Said = tuple[Counter[str], list[str], dict[str, str]]
+_Findings = tuple[Counter[str], list[str], dict[str, str]]
 """What was lost, what a reader has to know, and by task how it was measured."""
 
 
-def _task(task: str, path: Path, model: str, effective: int, said: _Said) -> Iterator[Row]:
+def _task(task: str, path: Path, model: str, effective: int, findings: _Findings) -> Iterator[Row]:
     """Yield a task's rows: the filters of one document together, and an absent one for each that was planned."""
-    lost, notes, signatures = said
+    lost, notes, signatures = findings
     docs: dict[str, list[int]] = defaultdict(list)
     samples: Spool[_Sample] = Spool()
     filters: dict[str, dict[str, None]] = defaultdict(dict)
