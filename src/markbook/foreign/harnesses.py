@@ -14,6 +14,7 @@ from markbook.foreign.reading import (
     MarkedRows,
     ResultsProbe,
     collect_columns,
+    contradiction_error,
     cut_text,
     digest_input,
     file_stem,
@@ -248,10 +249,15 @@ class Helm:
                 name = str(name)
                 if name.startswith(_BESIDES):
                     continue
+                value: float | Missing = Missing(MissingKind.UNDEFINED, "HELM counted no value for this instance")
                 if isinstance(count, int | float) and count > 0 and isinstance(total, int | float):
-                    values[name] = read_value(total / count)
-                else:
-                    values[name] = Missing(MissingKind.UNDEFINED, "HELM counted no value for this instance")
+                    value = read_value(total / count)
+                earlier = values.setdefault(name, value)
+                if isinstance(earlier, Missing):
+                    values[name] = value
+                elif not isinstance(value, Missing) and value != earlier:
+                    attempt = f"item {at[0][0]!r}, trial {at[1]}, {name} {earlier:g} and {value:g}"
+                    raise contradiction_error(attempt, str(probe.path))
         names = list(dict.fromkeys(name for metrics in metrics.values() for name in metrics))
         lacking = Missing(MissingKind.UNDEFINED, "HELM notes no value of this instance, as it does of what is NaN")
         rows = [

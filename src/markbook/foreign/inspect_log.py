@@ -128,7 +128,7 @@ def _whole(rows: MarkedRows, about: Mapping[str, object], path: Path) -> MarkedR
         replace(row, metrics={name: row.metrics.get(name, row.metrics.get(_EVERY, unscored)) for name in names})
         for row in rows
     )
-    filled.nameless, filled.repeated = rows.nameless, rows.repeated
+    filled.nameless, filled.repeated, filled.contradiction = rows.nameless, rows.repeated, rows.contradiction
     ids = mapping(about.get("dataset")).get("sample_ids")
     epochs = mapping(about.get("config")).get("epochs")
     have = {(row.id, row.index) for row in filled}

@@ -26,7 +26,7 @@ from markbook.foreign.reading import (
     read_value,
     words,
 )
-from markbook.marks import Row
+from markbook.marks import OTHER_TOOL, Row
 from markbook.measurements import choose_direction
 from markbook.types import Direction, Missing
 
@@ -105,6 +105,7 @@ def _mark_samples(files: Mapping[str, Path], about: Mapping[str, object], model:
     rows = MarkedRows()
     lost: Counter[str] = Counter()
     notes: list[str] = []
+    signatures: dict[str, str] = {}
     better = mapping(about.get("higher_is_better"))
     lower = {name for per in better.values() for name, higher in mapping(per).items() if higher is False}
     higher = {name for task in files for name, higher in mapping(better.get(task)).items() if higher is True}
@@ -117,7 +118,7 @@ def _mark_samples(files: Mapping[str, Path], about: Mapping[str, object], model:
         results = mapping(mapping(about.get("results")).get(task))
         counts = (effective, results.get("samples"), results.get("sample_len"))
         planned = min((count for count in counts if isinstance(count, int)), default=0) if effective else 0
-        for row in _task(task, path, model, planned, (lost, notes)):
+        for row in _task(task, path, model, planned, (lost, notes, signatures)):
             metrics: dict[str, float | Missing] = {}
             for name, value in row.metrics.items():
                 own, comma, of = name.partition(",")
@@ -143,12 +144,16 @@ def _mark_samples(files: Mapping[str, Path], about: Mapping[str, object], model:
     for name, tasks in covered.items():
         if others := set(files) - tasks:
             notes.append(f"{name}: of the tasks {', '.join(sorted(tasks))}, not of {', '.join(sorted(others))}.")
-    return Marked(rows, columns, version, dict(lost), tuple(notes))
+    return Marked(rows, columns, version, dict(lost), tuple(notes), signatures)
 
 
-def _task(task: str, path: Path, model: str, effective: int, problems: tuple[Counter[str], list[str]]) -> Iterator[Row]:
+_Findings = tuple[Counter[str], list[str], dict[str, str]]
+"""What was lost, what a reader has to know, and by task how it was measured."""
+
+
+def _task(task: str, path: Path, model: str, effective: int, findings: _Findings) -> Iterator[Row]:
     """Yield a task's rows: the filters of one document together, and an absent one for each that was planned."""
-    lost, notes = problems
+    lost, notes, signatures = findings
     docs: dict[str, list[int]] = defaultdict(list)
     samples: Spool[_Sample] = Spool()
     filters: dict[str, dict[str, None]] = defaultdict(dict)
@@ -164,13 +169,14 @@ def _task(task: str, path: Path, model: str, effective: int, problems: tuple[Cou
         # lists are what a corpus metric is computed from, and no score of one sample
         numbers = {name: value for name, value in record.items() if isinstance(value, bool | int | float | None)}
         values = {name: value for name, value in numbers.items() if name not in _OWN}
-        sample = _Sample(str(record.get("filter", "none")), cut_text(question), text, content, values)
+        sample = _Sample(str(record.get("filter", "")), cut_text(question), text, content, values)
         docs[words(record.get("doc_id"))].append(len(samples))
         samples.append(sample)
         filters[sample.filter].update(dict.fromkeys(sample.values))
     names = [_metric_name(name, of, filters) for of, values in filters.items() for name in values]
-    if len(filters) == 1 and (only := next(iter(filters))) != "none":
-        notes.append(f"{task}: scored after the filter {only}.")
+    if len(filters) == 1 and (only := next(iter(filters))):
+        signatures[task] = f"{OTHER_TOOL}lm-eval|filter:{only}"
+        notes += [f"{task}: scored after the filter {only}."] if only != "none" else []
     for doc, places in docs.items():
         yield from _rows(task, doc, [samples[index] for index in places], model, filters)
     absent = effective - len(docs)

@@ -134,8 +134,8 @@ class MarkedRows(Spool[Row]):
         """Rows that do not say which sample they are of: they are left out, for together they would be one."""
         self.repeated = 0
         """Rows of an attempt that there is a row of already: they are left out."""
-        self.is_contradicted = False
-        """Whether one of these has other scores than the attempt's first row."""
+        self.contradiction = ""
+        """The first attempt of which one of these has other scores than its first row, in words; empty if none has."""
         self.inside: dict[str, bool] = {}
         """Of each metric whether all its values lie in 0..1."""
         self.covered: Counter[str] = Counter()
@@ -158,7 +158,8 @@ class MarkedRows(Spool[Row]):
             scores = hash(repr([(name, getattr(value, "kind", value)) for name, value in record.metrics.items()]))
             if key in self._scores:
                 self.repeated += 1
-                self.is_contradicted = self.is_contradicted or self._scores[key] != scores
+                if self._scores[key] != scores and not self.contradiction:
+                    self.contradiction = f"model {record.model!r}, item {record.id!r}, attempt {record.index + 1}"
                 return
             self._scores[key] = scores
         _note_range(self.inside, record)
@@ -183,6 +184,8 @@ class Marked:
     lost: Mapping[str, int] = field(default_factory=dict)
     """What could not be read, by reason."""
     notes: tuple[str, ...] = ()
+    signatures: Mapping[str, str] = field(default_factory=dict)
+    """By task what the tool says of how it was measured, to be held against another file of the same tool."""
 
     @cached_property
     def models(self) -> list[str]:
@@ -232,6 +235,12 @@ def read_records(path: Path, lost: Counter[str]) -> Iterator[Mapping[str, object
 def missing_failure(why: object) -> Missing:
     """Return the reason of a sample that broke off."""
     return Missing(MissingKind.FAILED, cut(" ".join(str(why).split()), 300))
+
+
+def contradiction_error(attempt: str, at: str) -> DataError:
+    """Return the error of a file in which two rows of one attempt have different scores: nothing tells which of them holds."""
+    hint = "give each attempt a number of its own, or keep the row that holds"
+    return DataError(f"two rows of one attempt have different scores: {attempt}", at=at, hint=hint)
 
 
 def check_plan(absent: int, path: Path) -> None:
@@ -397,6 +406,8 @@ def read(path: Path, columns: Mapping[str, str] | None = None) -> tuple[str, Mar
             f"this file is not of a known version of {reader.name}: {type(error).__name__}: {error}", at=str(path)
         ) from error
     if isinstance(marked.rows, MarkedRows):
+        if marked.rows.contradiction:
+            raise contradiction_error(marked.rows.contradiction, str(path))
         dropped = Counter({"no item": marked.rows.nameless, "a second row of one attempt": marked.rows.repeated})
         # The plus leaves out the reasons that did not occur.
         marked = replace(marked, lost={**marked.lost, **+dropped}, notes=(*marked.notes, *_note_coverage(marked)))

@@ -17,6 +17,7 @@ from markbook.foreign.reading import (
     MarkedRows,
     ResultsProbe,
     collect_columns,
+    contradiction_error,
     cut_text,
     digest_input,
     file_stem,
@@ -118,9 +119,8 @@ class Plain:
                     unlabelled[at] += not label
                 row = replace(row, index=index)
             rows.append(row)
-            if rows.is_contradicted:
-                attempt = f"model {row.model!r}, item {row.id!r}, repeat {label!r}"
-                raise DataError(f"two rows of one attempt have different scores: {attempt}", at=line.at)
+            if rows.contradiction:
+                raise contradiction_error(f"model {row.model!r}, item {row.id!r}, repeat {label!r}", line.at)
             if row.content and questions.setdefault(row.id, row.content) != row.content:
                 several_questions.add(row.id)
             if row.cluster and row.id.strip() and clusters.setdefault(row.id, row.cluster) != row.cluster:

@@ -305,7 +305,7 @@ class Examination:
             if score is not None and text.mark is not None
         ]
         human, judge = [human_mark for human_mark, _ in pairs], [other for _, other in pairs]
-        return probes.agreement(human, judge, requested=len(marked)), probes.calibration(human, judge)
+        return probes.agreement(human, judge, requested=len(marked)), probes.calibration(human, judge, (low, high))
 
     async def _consistency(self) -> tuple[probes.Consistency, list[float | None]]:
         samples = max(2, self._settings.samples)  # one answer is consistent with itself

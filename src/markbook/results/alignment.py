@@ -205,9 +205,10 @@ def merge_sheets(sheets: Sequence[tuple[str, Sheet]], notes: Sequence[str] = ())
     """
     kinds = {(sheet.metric, sheet.direction) for _, sheet in sheets}
     if len(kinds) > 1:
+        names = {metric for metric, _ in kinds}
         raise DataError(
             "the runs are marked by different metrics: "
-            + ", ".join(sorted(f"{metric} ({direction} is better)" for metric, direction in kinds)),
+            + ", ".join(sorted(names if len(names) > 1 else {f"{metric} ({way} is better)" for metric, way in kinds})),
             hint="name the metric of each with --metric, once for each name: --metric acc --metric match",
         )
     first = sheets[0][1]

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from markbook.errors import DataError, UsageError, suggest
+from markbook.marks import OTHER_TOOL
 from markbook.measurements import SIGNIFICANCE
 from markbook.results.alignment import is_mixed, merge_sheets, places_and_ids
 from markbook.results.comparison import Comparison, compare_sheet
@@ -94,6 +95,8 @@ def differing(
     if not common and len(set(first.values())) == len(set(second.values())) == 1:
         pairs = [(next(iter(first.values())), next(iter(second.values())))]
     for signature, other in pairs:
+        if signature.startswith(OTHER_TOOL) != other.startswith(OTHER_TOOL):
+            continue
         parts, others = _parts(signature), _parts(other)
         # Runs of before do not say by which code their right answers and filters were made.
         if not all(any(part.startswith(OWN_CODE) for part in side) for side in (parts, others)):

@@ -325,6 +325,30 @@ def test_the_only_filter_of_a_file_is_told(tmp_path):
     assert any("scored after the filter strict-match" in note for note in notes)
 
 
+def test_files_after_different_filters_are_refused_as_measured_differently(tmp_path):
+    paths = []
+    for name in ("strict-match", "flexible-extract", "strict-match"):
+        folder = tmp_path / str(len(paths))
+        folder.mkdir()
+        paths.append(folder / "samples_sums_2026-01-02T03-04-05.678901.jsonl")
+        rows = [{"doc_id": n, "doc": {"q": n}, "target": "x", "arguments": [["q", {}]], "resps": [["y"]], "filtered_resps": ["y"], "filter": name, "exact_match": float(n > 1)} for n in range(9)]  # fmt: skip
+        paths[-1].write_text("".join(json.dumps(row) + "\n" for row in rows))
+    ours = tmp_path / "table.jsonl"
+    ours.write_text("".join(json.dumps({"item": f"sums/{n}", "score": 1.0, "model": "t"}) + "\n" for n in range(9)))
+    imported = run_cli("import", paths[1], "-o", tmp_path / "kept")
+
+    strict, flexible, again = paths
+    refused = [run_cli("compare", strict, other).exception for other in (flexible, *(tmp_path / "kept").iterdir())]
+
+    assert imported.exit_code == 0
+    for error in refused:
+        assert "by filter:strict-match" in str(error)
+        assert "by filter:flexible-extract" in str(error)
+    assert run_cli("compare", strict, flexible, "--allow-different-measures").exit_code == 0
+    assert run_cli("compare", strict, again).exit_code == 0
+    assert run_cli("compare", strict, ours, "--metric", "exact_match", "--metric", "score").exit_code == 0
+
+
 def test_epochs_and_scorers_of_several_keys(tmp_path):
     samples = [
         {"id": item, "epoch": epoch, "input": [{"role": "user", "content": "q"}], "scores": {"rubric": {"value": {"style": epoch / 2, "fact": "P"}}}}

@@ -173,6 +173,36 @@ def test_a_second_row_of_one_attempt_is_counted_and_left(tmp_path):
     assert any("a second row of one attempt" in note for note in sheet_of(path).notes)
 
 
+def tau_trial(folder, rewards):
+    rows = [{"task_id": 1, "reward": reward, "info": {}, "traj": [], "trial": 2} for reward in rewards]
+    (folder / "m.json").write_text(json.dumps(rows))
+    return folder / "m.json"
+
+
+def inspect_epoch(folder, rewards):
+    samples = [{"id": "q", "epoch": 3, "input": "q", "scores": {"match": {"value": reward}}} for reward in rewards]
+    header = {"version": 2, "status": "success", "eval": {"model": "m", "dataset": {}, "task": "t"}, "plan": {}}
+    (folder / "log.json").write_text(json.dumps({**header, "samples": samples}))
+    return folder / "log.json"
+
+
+def helm_trial(folder, rewards):
+    stats = [{"stats": [{"name": {"name": "exact_match"}, "count": 1, "sum": reward}]} for reward in rewards]
+    rows = [{"instance_id": "id1", "train_trial_index": 2, **stat} for stat in stats]
+    (folder / "per_instance_stats.json").write_text(json.dumps(rows))
+    return folder / "per_instance_stats.json"
+
+
+@pytest.mark.parametrize("make", [tau_trial, inspect_epoch, helm_trial])
+def test_two_rows_of_one_numbered_attempt_are_one_where_they_agree_and_refused_where_they_do_not(tmp_path, make):
+    (value, n, _), *_ = figures(make(tmp_path, [1.0, 1.0])).values()
+    refused = run_cli("compare", make(tmp_path, [1.0, 0.0]))
+
+    assert (value, n) == (1.0, 1)
+    assert isinstance(refused.exception, DataError)
+    assert "two rows of one attempt have different scores" in str(refused.exception)
+
+
 def test_two_metrics_of_one_name_are_two(tmp_path):
     marks = [{"name": "Correctness", "score": score} for score in (1.0, 0.0)]
     path = tmp_path / "run.json"

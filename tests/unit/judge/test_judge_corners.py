@@ -400,7 +400,8 @@ def test_labels_by_the_judges_own_rubric_correct_it(tmp_path, judged_run):
 
     assert code == 0, err
     # 0 0 .5 .5 1 in turn
-    assert "labels alone  0.4000" in out
+    assert "labels alone  40.0" in out
+    assert "(points of 100)" in out
     assert (unnamed[0], unnamed[1]) == (0, out)
 
 
@@ -415,7 +416,8 @@ def test_labels_without_a_rubric_of_ones_own_are_taken_with_a_note(tmp_path, jud
     code, out, err = correct_by(tmp_path, judged_run, ["quality-0123456789abcdef"])
 
     assert code == 0, err
-    assert "labels alone  0.4000" in out
+    assert "labels alone  40.0" in out
+    assert "(points of 100)" in out
     assert "the labels say how good an answer is, or whether it failed, and the judge marks by tone-" in err
 
 
