@@ -25,6 +25,7 @@ from markbook.foreign.reading import (
     objects,
     read_records,
     read_value,
+    sign_measure,
     words,
 )
 from markbook.marks import Row
@@ -198,6 +199,11 @@ def _lower(path: Path) -> tuple[frozenset[str], bool]:
 
 # HELM: `per_instance_stats.json`, with `run_spec.json` and `instances.json` beside it.
 
+_NO_MEASURE = frozenset(
+    ("model", "model_deployment", "random", "temperature", "max_tokens", "num_outputs", "max_eval_instances",
+     "num_train_trials", "num_trials", "image_generation_parameters", "eval_splits")
+)  # fmt: skip
+"""What a specification says of the model, and of how many instances and answers there are, and not of how they were measured."""
 _FIRST = ("exact_match", "quasi_exact_match", "prefix_exact_match", "quasi_prefix_exact_match", "f1_score", "rouge_l")
 _BESIDES = (
     "num_", "max_prob", "inference_", "training_", "finish_reason", "batch_size", "estimated_", "prompt_", "logprob",
@@ -269,7 +275,13 @@ class Helm:
         rows += [
             _row(model, (at, 0), dict.fromkeys(names, ABSENT), text) for at, text in questions.items() if at not in have
         ]
-        return Marked(rows, collect_columns(rows, first=_FIRST), str(spec.get("name") or ""))
+        settings = {name: value for name, value in about.items() if name not in _NO_MEASURE}
+        for metric in objects(spec.get("metric_specs")):
+            # Under `names` stands which numbers there are, and not how each is measured.
+            options = {name: value for name, value in mapping(metric.get("args")).items() if name != "names"}
+            settings[f"metric {str(metric.get('class_name')).rpartition('.')[2]}"] = options
+        signatures = {"": sign_measure("helm", settings)}
+        return Marked(rows, collect_columns(rows, first=_FIRST), str(spec.get("name") or ""), signatures=signatures)
 
 
 _Instance = tuple[str, str]

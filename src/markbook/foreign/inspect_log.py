@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -24,6 +25,7 @@ from markbook.foreign.reading import (
     missing_failure,
     objects,
     read_value,
+    sign_measure,
     words,
 )
 from markbook.marks import Row
@@ -74,7 +76,32 @@ class InspectResults:
         rows = _whole(MarkedRows(_row(sample, model, lone) for sample in samples), about, probe.path)
         status = header.get("status")
         notes = () if status in (None, "success") else (f"Inspect says that this run ended as {status!r}.",)
-        return Marked(rows, collect_columns(rows), f"log {header.get('version', 1)}", dict(lost), notes)
+        return Marked(
+            rows, collect_columns(rows), f"log {header.get('version', 1)}", dict(lost), notes, {"": _sign(header)}
+        )
+
+
+_NO_MEASURE = re.compile(r"seed|limit|shuffle|sandbox|model|.*(?:path|dir|file).*")
+"""Arguments of a task that say on what it ran, and not how it was measured."""
+
+
+def _sign(header: Mapping[str, object]) -> str:
+    """Return what a log says of how it was measured: the task's version and arguments, the solvers and the scorers."""
+    about = mapping(header.get("eval"))
+    steps = objects(mapping(header.get("plan")).get("steps"))
+    # What `generate` is told is how the model draws its answers.
+    options = [step.get("params") for step in steps if step.get("params") and step.get("solver") != "generate"]
+    settings = {
+        "task_version": about.get("task_version"),
+        "solver": "+".join(str(step.get("solver")) for step in steps) or about.get("solver"),
+        "solver options": options if steps else about.get("solver_args"),
+    }
+    for name, value in mapping(about.get("task_args")).items():
+        if not _NO_MEASURE.fullmatch(name):
+            settings[f"argument {name}"] = value
+    for scorer in objects(about.get("scorers")):
+        settings[f"scorer {scorer.get('name')}"] = scorer.get("options")
+    return sign_measure("inspect", settings)
 
 
 def _objects(probe: ResultsProbe, start: str, lost: Counter[str]) -> Iterator[Mapping[str, object]]:

@@ -22,11 +22,13 @@ from markbook.foreign.reading import (
     file_stem,
     lower_name,
     mapping,
+    objects,
     read_records,
     read_value,
+    sign_measure,
     words,
 )
-from markbook.marks import OTHER_TOOL, Row
+from markbook.marks import Row
 from markbook.measurements import choose_direction
 from markbook.types import Direction, Missing
 
@@ -38,6 +40,11 @@ _OWN = frozenset(
      "target_hash", "bypass", "prompt", "schema", "logit_0", "missing", "index", "text")
 )  # fmt: skip
 """Fields of a sample that are not a metric."""
+_MEASURE = (
+    "description", "doc_to_text", "doc_to_target", "doc_to_choice", "target_delimiter", "gen_prefix", "use_prompt",
+    "output_type", "process_docs", "process_results", "filter_list", "repeats",
+)  # fmt: skip
+"""Settings of a task that say how its numbers were measured; how the model drew its answers is the model's affair."""
 
 
 class LmEval:
@@ -105,7 +112,7 @@ def _mark_samples(files: Mapping[str, Path], about: Mapping[str, object], model:
     rows = MarkedRows()
     lost: Counter[str] = Counter()
     notes: list[str] = []
-    signatures: dict[str, str] = {}
+    measures = {task: _list_settings(task, about) for task in files}
     better = mapping(about.get("higher_is_better"))
     lower = {name for per in better.values() for name, higher in mapping(per).items() if higher is False}
     higher = {name for task in files for name, higher in mapping(better.get(task)).items() if higher is True}
@@ -118,7 +125,7 @@ def _mark_samples(files: Mapping[str, Path], about: Mapping[str, object], model:
         results = mapping(mapping(about.get("results")).get(task))
         counts = (effective, results.get("samples"), results.get("sample_len"))
         planned = min((count for count in counts if isinstance(count, int)), default=0) if effective else 0
-        for row in _task(task, path, model, planned, (lost, notes, signatures)):
+        for row in _task(task, path, model, planned, (lost, notes, measures[task])):
             metrics: dict[str, float | Missing] = {}
             for name, value in row.metrics.items():
                 own, comma, of = name.partition(",")
@@ -144,16 +151,34 @@ def _mark_samples(files: Mapping[str, Path], about: Mapping[str, object], model:
     for name, tasks in covered.items():
         if others := set(files) - tasks:
             notes.append(f"{name}: of the tasks {', '.join(sorted(tasks))}, not of {', '.join(sorted(others))}.")
+    signatures = {task: sign_measure("lm-eval", settings) for task, settings in measures.items()}
     return Marked(rows, columns, version, dict(lost), tuple(notes), signatures)
 
 
-_Findings = tuple[Counter[str], list[str], dict[str, str]]
-"""What was lost, what a reader has to know, and by task how it was measured."""
+def _list_settings(task: str, about: Mapping[str, object]) -> dict[str, object]:
+    """Return what the results say of how a task was measured."""
+    config = mapping(mapping(about.get("configs")).get(task))
+    version = mapping(about.get("versions")).get(task)
+    shots = mapping(about.get("n-shot")).get(task, config.get("num_fewshot"))
+    settings: dict[str, object] = {"num_fewshot": shots, **{name: config.get(name) for name in _MEASURE}}
+    # Where a task has no version the harness writes a word.
+    settings["version"] = version if isinstance(version, int | float) else None
+    for metric in objects(config.get("metric_list")):
+        settings[f"metric {metric.get('metric')}"] = {name: value for name, value in metric.items() if name != "metric"}
+    if "chat_template" in about:  # every model has a template of its own: whether it was applied is the task's affair
+        settings["chat_template"] = bool(about["chat_template"])
+        settings["system_instruction"] = about.get("system_instruction") or ""
+        settings["fewshot_as_multiturn"] = about.get("fewshot_as_multiturn") if shots else None
+    return settings
+
+
+_Findings = tuple[Counter[str], list[str], dict[str, object]]
+"""What was lost, what a reader has to know, and how the task was measured."""
 
 
 def _task(task: str, path: Path, model: str, effective: int, findings: _Findings) -> Iterator[Row]:
     """Yield a task's rows: the filters of one document together, and an absent one for each that was planned."""
-    lost, notes, signatures = findings
+    lost, notes, settings = findings
     docs: dict[str, list[int]] = defaultdict(list)
     samples: Spool[_Sample] = Spool()
     filters: dict[str, dict[str, None]] = defaultdict(dict)
@@ -175,7 +200,7 @@ def _task(task: str, path: Path, model: str, effective: int, findings: _Findings
         filters[sample.filter].update(dict.fromkeys(sample.values))
     names = [_metric_name(name, of, filters) for of, values in filters.items() for name in values]
     if len(filters) == 1 and (only := next(iter(filters))):
-        signatures[task] = f"{OTHER_TOOL}lm-eval|filter:{only}"
+        settings["filter"] = only
         notes += [f"{task}: scored after the filter {only}."] if only != "none" else []
     for doc, places in docs.items():
         yield from _rows(task, doc, [samples[index] for index in places], model, filters)

@@ -6,6 +6,7 @@ import functools
 import json
 import math
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,7 +20,7 @@ from markbook.files.content import MAX_DOCUMENT, MAX_VALUE, SPACE, is_zip, piece
 from markbook.files.jsonl import Line, Rejection, parse_object, read_jsonl
 from markbook.files.spool import Spool
 from markbook.files.tables import read_table
-from markbook.marks import Column, Row
+from markbook.marks import OTHER_TOOL, Column, Row
 from markbook.measurements import choose_direction
 from markbook.text import cut
 from markbook.types import Direction, Missing, MissingKind, digest_text
@@ -206,6 +207,8 @@ class ResultsReader(Protocol):
 
 
 _HUGE = 1e300
+_DESCRIBED = 40
+"""Characters of a setting that a signature holds as they are."""
 _MOST_NAMED = 10
 """Metrics that a note names."""
 
@@ -274,6 +277,22 @@ def digest_input(by: str, value: object) -> str:
     """Return what an input is known by; empty where there is none."""
     text = words(value)
     return f"{by}:{digest_text(text)}" if text else ""
+
+
+def sign_measure(tool: str, facts: Mapping[str, object]) -> str:
+    """Return the signature of what a tool's file says of how it measured; what is None it does not say."""
+    parts = [f"{name.replace('|', ' ')}:{_describe(value)}" for name, value in facts.items() if value is not None]
+    return "|".join((f"{OTHER_TOOL}{tool}", *parts))
+
+
+def _describe(value: object) -> str:
+    """Return a setting in a few words, by its digest where it is long: the same for 1 and 1.0."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    text = value if isinstance(value, str) and value else json.dumps(value, sort_keys=True, ensure_ascii=False)
+    # A function is noted by its source, or by where it lay in memory.
+    text = " ".join(re.sub(r" at 0x[0-9a-fA-F]+", "", text).split())
+    return text if len(text) <= _DESCRIBED and "|" not in text else f"#{digest_text(text)[:8]}"
 
 
 def mapping(value: object) -> Mapping[str, object]:

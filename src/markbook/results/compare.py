@@ -95,9 +95,14 @@ def differing(
     if not common and len(set(first.values())) == len(set(second.values())) == 1:
         pairs = [(next(iter(first.values())), next(iter(second.values())))]
     for signature, other in pairs:
-        if signature.startswith(OTHER_TOOL) != other.startswith(OTHER_TOOL):
-            continue
+        tools = [side.partition("|")[0] for side in (signature, other) if side.startswith(OTHER_TOOL)]
+        if tools and tools != [tools[0]] * 2:
+            continue  # two tools word alike in other words
         parts, others = _parts(signature), _parts(other)
+        if tools:
+            # What one file of a tool does not say, as those of other versions do, may be the same.
+            stated = {_setting(part) for part in parts} & {_setting(part) for part in others}
+            parts, others = ({part for part in side if _setting(part) in stated} for side in (parts, others))
         # Runs of before do not say by which code their right answers and filters were made.
         if not all(any(part.startswith(OWN_CODE) for part in side) for side in (parts, others)):
             parts, others = ({part for part in side if not part.startswith(OWN_CODE)} for side in (parts, others))
@@ -108,6 +113,11 @@ def differing(
 
 def _parts(signature: str) -> set[str]:
     return {part for part in signature.split("|") if not part.startswith(_NO_MATTER)}
+
+
+def _setting(part: str) -> str:
+    """Return which setting a part of another tool's signature is of."""
+    return part.partition(":")[0]
 
 
 RunLike = Run | str | os.PathLike[str]
