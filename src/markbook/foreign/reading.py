@@ -285,8 +285,9 @@ def sign_measure(tool: str, facts: Mapping[str, object]) -> str:
     for name, value in facts.items():
         # 1 and 1.0 are one number; a function is noted by its source, or by where it lay in memory.
         number = int(value) if isinstance(value, float) and value.is_integer() else value
-        text = value if isinstance(value, str) and value else json.dumps(number, sort_keys=True, ensure_ascii=False)
-        text = " ".join(re.sub(r" at 0x[0-9a-fA-F]+", "", text).split())
+        is_plain = isinstance(value, str) and value == " ".join(value.split()) != ""
+        text = str(value) if is_plain else json.dumps(number, sort_keys=True, ensure_ascii=False)
+        text = re.sub(r" at 0x[0-9a-fA-F]+", "", text)
         is_short = len(text) <= _DESCRIBED and "|" not in text
         if value is not None:
             parts.append(f"{name.replace('|', ' ')}:{text if is_short else f'#{digest_text(text)[:8]}'}")

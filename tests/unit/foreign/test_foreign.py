@@ -385,6 +385,11 @@ def helm_measured(folder, about):
             ('metric acc:{"ignore_case": true}', 'metric acc:{"ignore_case": false}'),
         ),
         (
+            lm_eval_measured,
+            *({"configs": {"sums": {"target_delimiter": between}}} for between in (" ", "\n")),
+            ('target_delimiter:" "', 'target_delimiter:"\\n"'),
+        ),
+        (
             inspect_measured,
             *({"eval": {"scorers": [{"name": "match", "options": {"location": where}}]}} for where in ("any", "exact")),
             ('scorer match:{"location": "any"}', 'scorer match:{"location": "exact"}'),
