@@ -47,12 +47,12 @@ _Bearer = tuple[int, str, bool]
 class _Pairing:
     """Which samples of several runs are one sample, by rules in which no run comes before another.
 
-    In this order: equal names of equal content; equal content; equal names of which nothing says that they are of two
-    samples. Where that leaves more than one counterpart in a run, a sample has none.
+    Made with those of equal names and equal content; then `join_by_content`, then `join_by_name`. Where these leave more than
+    one counterpart in a run, a sample has none.
     """
 
     def __init__(self, sheets: Sequence[Sheet], *, has_ids: bool) -> None:
-        """Pair the samples of these runs.
+        """Take the runs' samples.
 
         Args:
             sheets: one a run.
@@ -70,20 +70,14 @@ class _Pairing:
             return sheet.loose, sheet.by_place, sheet.task, names[at], contents
 
         # By what the runs are, so that whatever a rule leaves open is decided alike in any order of the arguments.
-        order = sorted(range(len(sheets)), key=describe)
+        self._order = sorted(range(len(sheets)), key=describe)
         self._groups: list[dict[str, _Group]] = [{} for _ in sheets]
         alike: dict[tuple[str, str], _Group] = {}
-        runs_by_name: dict[str, list[int]] = {}
-        for at in order:
+        for at in self._order:
             for name in names[at]:
                 is_place, content = self._is_place(at, name), sheets[at].digests.get(name, "")
                 self._groups[at][name] = group = {} if is_place else alike.setdefault((name, content), {})
                 group[at] = name
-                runs_by_name.setdefault(name, []).append(at)
-        self._pair_by_content(order)
-        for name, runs in runs_by_name.items():
-            if len(runs) > 1:
-                self._pair_by_name(name, runs)
 
     def name_samples(self, titles: Sequence[str]) -> list[dict[str, str]]:
         """Return the common name of each of every run's samples: that of the first run that has it.
@@ -110,12 +104,13 @@ class _Pairing:
         sheet = self._sheets[at]
         return sheet.by_place and bool(self._has_ids or sheet.digests.get(name))
 
-    def _pair_by_content(self, order: Iterable[int]) -> None:
+    def join_by_content(self) -> None:
+        """Make one sample of those that are known by the same content; in one run equal ones stay apart, in their order."""
         # Two tasks may ask the same: what names the task says more.
         with_task: dict[tuple[str, int], list[_Bearer]] = {}
         without: dict[tuple[str, int], list[_Bearer]] = {}
         mixed = is_mixed(self._sheets)
-        for at in order:
+        for at in self._order:
             sheet = self._sheets[at]
             if not mixed and not sheet.by_place:
                 continue
@@ -129,7 +124,6 @@ class _Pairing:
                     keys = [in_task(name.partition("/")[0], bare), bare]
                 for key in dict.fromkeys((*keys, *alias.others)) if alias else keys:
                     bearers = with_task if ":" in key or (alias and key == alias.ours) else without
-                    # Equal samples of one run are paired in their order.
                     bearers.setdefault((key, occurrences[key]), []).append((at, name, key in keys))
                     occurrences[key] += 1
         for bearers_of_key in itertools.chain(with_task.values(), without.values()):
@@ -141,19 +135,25 @@ class _Pairing:
             if own and self._join(own) and len({id(self._groups[at][name]) for at, name in others}) == 1:
                 self._join([own[0], *others])
 
-    def _pair_by_name(self, name: str, runs: Sequence[int]) -> None:
-        groups = {id(group): group for group in (self._groups[at][name] for at in runs)}
-        if len(groups) == 1:
-            return
-        places = {at for at in runs if self._is_place(at, name)}
-        contents = {self._sheets[at].digests.get(name, "") for at in set(runs) - places} - {""}
-        # Only two digests of one maker can contradict each other: other tools ask the same in other words.
-        makers = {content.rpartition(":")[0] for content in contents}
-        if len(makers) == len(contents) and len({id(self._groups[at][name]) for at in places}) < 2:
-            self._join([(at, name) for at in runs])
-        elif len(places) < len(runs):
-            alone = sum(len(group) == 1 for group in groups.values())
-            self.differing += min(alone, len(groups) - 1)
+    def join_by_name(self) -> None:
+        """Make one sample of those of one name of which nothing says that they are of two samples."""
+        runs_by_name: dict[str, list[int]] = {}
+        for at in self._order:
+            for name in self._groups[at]:
+                runs_by_name.setdefault(name, []).append(at)
+        for name, runs in runs_by_name.items():
+            groups = {id(group): group for group in (self._groups[at][name] for at in runs)}
+            if len(groups) == 1:
+                continue
+            places = {at for at in runs if self._is_place(at, name)}
+            contents = {self._sheets[at].digests.get(name, "") for at in set(runs) - places} - {""}
+            # Only two digests of one maker can contradict each other: other tools ask the same in other words.
+            makers = {content.rpartition(":")[0] for content in contents}
+            if len(makers) == len(contents) and len({id(self._groups[at][name]) for at in places}) < 2:
+                self._join([(at, name) for at in runs])
+            elif len(places) < len(runs):
+                alone = sum(len(group) == 1 for group in groups.values())
+                self.differing += min(alone, len(groups) - 1)
 
     def _join(self, nodes: Iterable[tuple[int, str]]) -> bool:
         """Make one sample of these; return False where two of them would be of one run, which are never merged."""
@@ -201,7 +201,7 @@ def merge_sheets(sheets: Sequence[tuple[str, Sheet]], notes: Sequence[str] = ())
         notes: what else a reader has to know.
 
     Raises:
-        DataError: the metrics or directions differ.
+        DataError: the metrics or directions differ, or two runs put a sample into different clusters.
     """
     kinds = {(sheet.metric, sheet.direction) for _, sheet in sheets}
     if len(kinds) > 1:
@@ -222,14 +222,28 @@ def merge_sheets(sheets: Sequence[tuple[str, Sheet]], notes: Sequence[str] = ())
         # A place in one run may be spelled as an id in another: their content alone says which are the same.
         sheets = [(run, sheet if sheet.loose else replace(sheet, by_place=True)) for run, sheet in sheets]
     pairing = _Pairing([sheet for _, sheet in sheets], has_ids=has_both)
+    pairing.join_by_content()
+    pairing.join_by_name()
     named = pairing.name_samples([run for run, _ in sheets])
     titles = _titles(sheets)
     marks: dict[str, Mapping[str, Cell]] = {}
     origins = {}
+    meta: dict[str, Mapping[str, str]] = {}
     for at, (_, sheet) in enumerate(sheets):
         for model, cells in sheet.marks.items():
             marks[titles[at, model]] = {named[at][sample]: cell for sample, cell in cells.items()}
             origins[titles[at, model]] = at, model
+        for sample, about in sheet.meta.items():
+            if (name := named[at].get(sample)) is None:
+                continue
+            earlier = meta.setdefault(name, about)
+            others = {word: about[word] for word in earlier.keys() & about.keys() if about[word] != earlier[word]}
+            if CLUSTER in others:
+                clusters = " and ".join(map(repr, sorted((earlier[CLUSTER], others[CLUSTER]))))
+                hint = "name the clusters alike in all files, or leave them out of all but one"
+                raise DataError(f"the item {sample!r} is in two clusters, {clusters}", hint=hint)
+            if earlier != about:  # of what two runs say differently nothing is said
+                meta[name] = {**earlier, **about, **dict.fromkeys(others, "")}
     ends = min(sheet.range[0] for _, sheet in sheets), max(sheet.range[1] for _, sheet in sheets)
     common = set.intersection(*(set(names.values()) for names in named))
     runs: list[AlignedRun] = [
@@ -247,34 +261,8 @@ def merge_sheets(sheets: Sequence[tuple[str, Sheet]], notes: Sequence[str] = ())
     renamed = {(at, name): own for at, names in enumerate(named) for own, name in names.items() if own != name}
     policy = first.policy if len({sheet.policy for _, sheet in sheets}) == 1 else "exclude"
     return Sheet(
-        first.metric, marks, ends, first.direction, _merge_meta(sheets, named), origins, renamed, alignment=alignment, notes=notes, policy=policy
+        first.metric, marks, ends, first.direction, meta, origins, renamed, alignment=alignment, notes=notes, policy=policy
     )  # fmt: skip
-
-
-def _merge_meta(
-    sheets: Sequence[tuple[str, Sheet]], named: Sequence[Mapping[str, str]]
-) -> dict[str, Mapping[str, str]]:
-    """Return what the runs say of each sample, by its common name; a word of which they say two stays empty.
-
-    Raises:
-        DataError: two put a sample into different clusters.
-    """
-    meta: dict[str, Mapping[str, str]] = {}
-    for (_, sheet), names in zip(sheets, named, strict=True):
-        for sample, about in sheet.meta.items():
-            name = names.get(sample, sample)
-            earlier = meta.setdefault(name, about)
-            if earlier is about or earlier == about:
-                continue
-            contradictions = {
-                word: about[word] for word in earlier.keys() & about.keys() if about[word] != earlier[word]
-            }
-            if CLUSTER in contradictions:
-                clusters = " and ".join(map(repr, sorted((earlier[CLUSTER], contradictions[CLUSTER]))))
-                hint = "name the clusters alike in all files, or leave them out of all but one"
-                raise DataError(f"the item {sample!r} is in two clusters, {clusters}", hint=hint)
-            meta[name] = {**earlier, **about, **dict.fromkeys(contradictions, "")}
-    return meta
 
 
 def _titles(sheets: Sequence[tuple[str, Sheet]]) -> dict[tuple[int, str], str]:
