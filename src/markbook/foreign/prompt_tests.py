@@ -68,7 +68,7 @@ class DeepEval:
         ways: dict[str, set[Direction]] = {}
         for name, metric in (named_metric for case in cases for named_metric in _named_metrics(case)):
             judges.setdefault(name, set()).add(str(metric.get("evaluationModel") or ""))
-            # Of `Toxicity` and its like less was better before version 4, and more is since: the verdict says it.
+            # Of `Toxicity` and its like less was better before version 4.2, and more is since: the verdict says it.
             score, threshold, success = (
                 read_value(metric.get("score")),
                 read_value(metric.get("threshold")),

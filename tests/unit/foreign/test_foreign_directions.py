@@ -69,7 +69,7 @@ def test_without_a_record_the_name_of_the_evaluation_says_the_direction(tmp_path
 @pytest.mark.parametrize(
     ("name", "reached", "way"),
     [
-        ("Bias", lambda score: score <= 0.5, "lower"),  # as DeepEval says before version 4
+        ("Bias", lambda score: score <= 0.5, "lower"),  # as DeepEval says before version 4.2
         ("Toxicity", lambda score: score <= 0.5, "lower"),
         ("Toxicity", lambda score: score >= 0.5, "higher"),  # and since: the share of what is not toxic
         (
