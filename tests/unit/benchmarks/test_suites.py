@@ -109,6 +109,27 @@ NOTHING = {
     "import pytest\n@pytest.mark.parametrize('x', [1])\ndef test_a(x): assert f(x) == 2\n": "test_a, line 3, has marks of pytest's",
     "def test_a(tmp_path): assert f(1) == 2\n": "test_a, line 1, takes arguments",
 }
+TWO = f"{CASE}class More(unittest.TestCase):\n    def test_b(self): self.assertEqual(f(2), 3)\n"
+TESTS = "def test_a(): assert f(1) == 2\ndef test_b(): assert f(2) == 3\n"
+NAMED = {
+    "a list": f"{TWO}cases = [More]\n",
+    "a list that is counted": f"{TWO}cases = [More]\nprint(len(cases))\n",
+    "a function": f"{TWO}def cases(): return [More]\ncases()\n",
+    "a suite": f"{TWO}suite = unittest.TestSuite([More('test_b')])\n",
+    "a suite that is added to": f"{TWO}suite = unittest.TestSuite()\nsuite.addTest(More('test_b'))\n",
+    "a class by type": (
+        f"{CASE}def b(self): self.assertEqual(f(2), 3)\nT = type('T', (unittest.TestCase,), {{'test_b': b}})\n"
+    ),
+    "a list of functions": f"{TESTS}tests = [test_b]\n",
+    "its name alone": f"{TESTS}test_b\n",
+    "a list of a class": f"{TESTS}class TestC:\n    def test_c(self): assert f(2) == 3\ntests = [TestC, test_b]\n",
+}
+UNREACHED = {
+    "a condition": f"{TESTS}if False: test_b()\n",
+    "a helper": f"{TESTS}def helper(): test_b()\nprint(helper)\n",
+    "a loop over some": f"{TESTS}for test in [test_a, test_b][:1]: test()\n",
+    "a suite beside one that is run": f"{TWO}suites = [Cases, More]\nsuites[0]('test_a').debug()\n",
+}
 CLAIMS = {
     "(f(1) == 2, 'msg')": "a tuple",
     "lambda: f(1) == 2": "a function",
@@ -237,6 +258,25 @@ def test_a_skipped_test_is_no_passed_one():
     )
 
     assert [*(reward.reward for reward in forged), honest.reward, other.reward] == [0.0, 0.0, 0.0, 1.0, 1.0]
+
+
+def test_tests_that_are_only_named_are_run():
+    half = "def f(x): return 2\n"
+
+    found = mark_items([item(code, tests) for tests in NAMED.values() for code in (RIGHT, half)])
+
+    assert [reward.reward for reward in found] == [1.0, 0.0] * len(NAMED)
+
+
+@pytest.mark.parametrize("canonical", [None, RIGHT])
+def test_a_pass_is_unchecked_where_a_test_was_never_run(canonical):
+    found = [
+        (test.passed, test.verdict.value)
+        for tests in UNREACHED.values()
+        for test in run_tests("def f(x): return 2\n", tests, entry_point="f", canonical=canonical).tests
+    ]
+
+    assert found == [(True, "unchecked")] * len(UNREACHED)
 
 
 @pytest.mark.parametrize(

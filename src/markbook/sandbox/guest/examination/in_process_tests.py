@@ -278,6 +278,7 @@ class _Trial:
                     or self._task.draws[index]
                     or short
                     or telling < _LEAST
+                    or not self._task.is_entered(index, done.get(index) or [])
                 ):
                     label = "open"
             self.record["tests"][index] = _label_result(self.record["tests"][index], label)

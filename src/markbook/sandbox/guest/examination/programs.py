@@ -8,7 +8,7 @@ import os
 from types import CodeType
 
 from .. import wire
-from ..marking import PART, Compiled
+from ..marking import ENTERED, PART, Compiled
 from . import expressions
 from .expressions import assignments, is_literal
 
@@ -16,6 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypeGuard
 
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
 FILE = "<test>"
 """What tests are called in tracebacks."""
 
@@ -90,11 +91,38 @@ def instrument(tree: ast.Module) -> int:
     An assert that stands directly in the module or in a function `check` is guarded: the ones after it still run. So
     is a compound statement there that holds asserts. What else raises ends the program as it always did. By the numbers
     that follow, calls of functions named `assert...` and `with` such a call report that they begin and that they went
-    well, and `raise` that it begins: what swallows how they end is seen by that.
+    well, and `raise` that it begins: what swallows how they end is seen by that. Functions that are tests report that
+    they are entered.
     """
     parts = list_parts(tree)
+    functions = list_test_functions(tree)
     tree.body = _guard_statements(tree.body, {id(node): index for index, node in enumerate(parts)})
+    for number, node in enumerate(functions):
+        at = 1 if ast.get_docstring(node, clean=False) is not None else 0
+        node.body.insert(at, _report(ENTERED - number, node.body[0]))
     return sum(isinstance(node, ast.Assert) for node in parts)
+
+
+def list_test_functions(tree: ast.Module) -> list[_Function]:
+    """Return the functions that a runner of tests would call, as they are defined last and unless they are to be skipped."""
+    cases: dict[str, ast.ClassDef] = {}
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef) and (
+            node.name.startswith("Test")
+            or any(
+                base.rpartition(".")[2] in cases or base.endswith("TestCase") for base in map(ast.unparse, node.bases)
+            )
+        ):
+            cases[node.name] = node
+    bodies = [tree.body, *(node.body for node in cases.values() if not _is_skipped(node))]
+    last = [{node.name: node for node in body if isinstance(node, _Function)} for body in bodies]
+    checks = [node for name, node in last[0].items() if name == "check"]
+    tests = [node for functions in last for name, node in functions.items() if name.startswith("test")]
+    return [node for node in checks + tests if not _is_skipped(node)]
+
+
+def _is_skipped(node: _Function | ast.ClassDef) -> bool:
+    return any("skip" in ast.unparse(mark) for mark in node.decorator_list)
 
 
 def list_parts(tree: ast.Module) -> list[ast.stmt]:

@@ -209,10 +209,11 @@ def inspect(task: CompiledTests, code: str, results: list[Result]) -> None:
 
 
 def without_parts(task: CompiledTests, results: list[Result], done: Counts) -> None:
-    """Say of passes of which no assertion was executed that nothing could have failed in them."""
+    """Say of passes of which no assertion was executed, or a function that is a test was not, that nothing could have failed there."""
     for index, result in enumerate(results):
-        # the negative numbers, `CUT` and `SWALLOWED`, are not parts
-        if result["p"] and task.counted[index] and not any(number >= 0 for number, _ in done[index]):
+        # the negative numbers, `CUT` and the like, are not parts
+        is_empty = task.counted[index] and not any(number >= 0 for number, _ in done[index])
+        if result["p"] and (is_empty or not task.is_entered(index, done[index])):
             result["v"] = "unchecked"
 
 

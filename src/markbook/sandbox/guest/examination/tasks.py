@@ -6,11 +6,11 @@ import ast
 from collections import Counter
 
 from .. import wire
-from ..marking import Compiled
+from ..marking import ENTERED, Compiled
 from . import expressions, rules
 from .expressions import LOOKS_UP, flows, get_called_name, trace_names
 from .lending import Lending
-from .programs import BrokenTest, compile_test, portable, repeated_parts
+from .programs import BrokenTest, compile_test, list_test_functions, portable, repeated_parts
 from .separation import leaves_traces, names_used, runs_beside
 
 TYPE_CHECKING = False
@@ -73,6 +73,8 @@ class CompiledTests:
         """Which tests claim nothing: they pass wherever nothing is raised."""
         self.counted: list[bool] = []
         """Which tests fail by their assert statements alone: one of which none was executed has claimed nothing."""
+        self.functions: list[int] = []
+        """How many functions of each are tests: one that was not entered has shown nothing."""
         self.repeated: list[frozenset[int]] = []
         """The parts of each that go well as often as the answer has it."""
         self.makers: list[set[str]] = []
@@ -116,7 +118,7 @@ class CompiledTests:
             return ""
         # `portable` copies the texts of tuples, lists and frozen sets alone
         makers = [frozenset(names) for names in self.makers]
-        facts = (self.faults, self.beside, self.draws, self.silent, self.counted, self.repeated, makers)
+        facts = (self.faults, self.beside, self.draws, self.silent, self.counted, self.functions, self.repeated, makers)
         data = portable((self.leaves_traces, self.compiled, self.before, self.asks, *facts))
         return data.hex() if len(data) < _MOST_COMPILED else ""
 
@@ -124,7 +126,9 @@ class CompiledTests:
         """Know the tests by what another examiner said of them; False if that cannot be read."""
         try:
             self.leaves_traces, self.compiled, self.before, self.asks, *facts = wire.load_code(bytes.fromhex(compiled))
-            self.faults, self.beside, self.draws, self.silent, self.counted, self.repeated, makers = facts
+            self.faults, self.beside, self.draws, self.silent, self.counted, self.functions, self.repeated, makers = (
+                facts
+            )
         except (ValueError, TypeError, EOFError):  # what was kept on a disk has suffered there
             return False
         self.makers = [set(names) for names in makers]
@@ -193,6 +197,7 @@ class CompiledTests:
         claims = {how for node in nodes if (how := _claims(node))}
         self.silent.append(not any(test.get(part) for part in _CLAIMS) and not claims)
         self.counted.append(program is not None and claims == {"assert"})
+        self.functions.append(len(list_test_functions(program)) if program is not None else 0)
         used = names_used(nodes)  # before the program is changed
         entry = self._entry
         self.makers.append(makers(nodes, used | entry if self.kind == "class" else used - entry, entry))
@@ -207,6 +212,11 @@ class CompiledTests:
         self.patterns.append(pattern)
         self.faults.append(fault or bad)
         return used
+
+    def is_entered(self, index: int, done: list[list[int]]) -> bool:
+        """Whether every function of a program that is a test was entered."""
+        entered = {number for number, _ in done}
+        return entered.issuperset(range(ENTERED, ENTERED - self.functions[index], -1))
 
     @property
     def sound(self) -> set[int]:
