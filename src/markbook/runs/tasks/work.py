@@ -338,6 +338,7 @@ def _manifest(work: Plan, options: TaskOptions, stop: TaskStop | None) -> Manife
     }
     if judges := {name: metric.signature for name, metric in iterate_judges(work.tasks)}:
         config["judges"] = judges
+        config["judge_addresses"] = {name: metric.plan.asked_addresses() for name, metric in iterate_judges(work.tasks)}
     if options.generator:
         config["generator"] = options.generator
     if stop is not None:
@@ -368,7 +369,9 @@ def _manifest(work: Plan, options: TaskOptions, stop: TaskStop | None) -> Manife
         "workers": options.workers,
     }
     # As it will be read back: a resumed run compares its config with what lies in run.json, where tuples are lists.
-    return Manifest("run", json.loads(json.dumps(config)), work.inputs, extra, recent=("prompts_and_targets",))
+    return Manifest(
+        "run", json.loads(json.dumps(config)), work.inputs, extra, recent=("prompts_and_targets", "judge_addresses")
+    )
 
 
 def _execute(
