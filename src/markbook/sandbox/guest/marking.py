@@ -22,8 +22,6 @@ CUT = -1
 """Among how often parts went well, what says that one began and was never heard of again."""
 SWALLOWED = -2
 """Among them, what says that a verdict of the test's own went through the solution and was never heard of again."""
-ENTERED = -3
-"""Among them, what says that the first function of a test was entered; less by one for each further function."""
 PART = "__markbook_part__"
 """The name under which an instrumented program reports its assert statements."""
 
@@ -128,10 +126,8 @@ class Parts:
         self.current = -1
 
     def __call__(self, index: int, error: BaseException | None = None, *, begin: bool = False) -> None:
-        """Note that a part begins, went well, or ended in an error, or that a function was entered."""
-        if index <= ENTERED:
-            self.done[index] = 1
-        elif begin:
+        """Note that a part begins, went well, or ended in an error."""
+        if begin:
             if index < self.count:
                 self.current = index
             self.begun[index] = self.begun.get(index, 0) + 1
@@ -173,7 +169,7 @@ def mark(test: Compiled, namespace: dict[str, object], done: dict[int, int] | No
         namespace: where it runs.
         done: is given how often each part of the test went well: its assert statements by their numbers and, from the
             number of those on, its calls of what is named `assert...`; `CUT` where a part or a `raise` of the test's
-            began and something swallowed how it ended; what of `ENTERED` says which of its functions were entered.
+            began and something swallowed how it ended.
 
     Raises:
         BaseException: whatever is neither an `Exception` nor one of Python's own three, such as `Sticky`.

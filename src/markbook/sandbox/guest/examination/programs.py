@@ -8,7 +8,7 @@ import os
 from types import CodeType
 
 from .. import wire
-from ..marking import ENTERED, PART, Compiled
+from ..marking import PART, Compiled
 from . import expressions
 from .expressions import assignments, is_literal
 
@@ -16,7 +16,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypeGuard
 
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
 FILE = "<test>"
 """What tests are called in tracebacks."""
 
@@ -91,38 +90,11 @@ def instrument(tree: ast.Module) -> int:
     An assert that stands directly in the module or in a function `check` is guarded: the ones after it still run. So
     is a compound statement there that holds asserts. What else raises ends the program as it always did. By the numbers
     that follow, calls of functions named `assert...` and `with` such a call report that they begin and that they went
-    well, and `raise` that it begins: what swallows how they end is seen by that. Functions that are tests report that
-    they are entered.
+    well, and `raise` that it begins: what swallows how they end is seen by that.
     """
     parts = list_parts(tree)
-    functions = list_test_functions(tree)
     tree.body = _guard_statements(tree.body, {id(node): index for index, node in enumerate(parts)})
-    for number, node in enumerate(functions):
-        at = 1 if ast.get_docstring(node, clean=False) is not None else 0
-        node.body.insert(at, _report(ENTERED - number, node.body[0]))
     return sum(isinstance(node, ast.Assert) for node in parts)
-
-
-def list_test_functions(tree: ast.Module) -> list[_Function]:
-    """Return the functions that a runner of tests would call, as they are defined last and unless they are to be skipped."""
-    cases: dict[str, ast.ClassDef] = {}
-    for node in tree.body:
-        if isinstance(node, ast.ClassDef) and (
-            node.name.startswith("Test")
-            or any(
-                base.rpartition(".")[2] in cases or base.endswith("TestCase") for base in map(ast.unparse, node.bases)
-            )
-        ):
-            cases[node.name] = node
-    bodies = [tree.body, *(node.body for node in cases.values() if not _is_skipped(node))]
-    last = [{node.name: node for node in body if isinstance(node, _Function)} for body in bodies]
-    checks = [node for name, node in last[0].items() if name == "check"]
-    tests = [node for functions in last for name, node in functions.items() if name.startswith("test")]
-    return [node for node in checks + tests if not _is_skipped(node)]
-
-
-def _is_skipped(node: _Function | ast.ClassDef) -> bool:
-    return any("skip" in ast.unparse(mark) for mark in node.decorator_list)
 
 
 def list_parts(tree: ast.Module) -> list[ast.stmt]:
@@ -172,18 +144,24 @@ def _is_written(node: ast.expr, assigned: dict[str, list[ast.expr]]) -> bool:
 
 def _is_asserting(node: ast.AST) -> TypeGuard[ast.stmt]:
     """Whether a statement is a call that asserts, or goes `with` one."""
+    return bool(list_asserting(node))
+
+
+def list_asserting(node: ast.AST) -> list[ast.Call]:
+    """Return the calls by which a statement asserts, as itself or with `with`.
+
+    They are those of what is named so: `self.assertEqual(...)`, `np.testing.assert_allclose(...)`.
+    """
     if isinstance(node, ast.With | ast.AsyncWith):
-        return any(_asserts(item.context_expr) for item in node.items)
-    return isinstance(node, ast.Expr) and _asserts(node.value)
-
-
-def _asserts(node: ast.expr) -> bool:
-    """Whether this calls what is named as that which asserts: `self.assertEqual(...)`, `np.testing.assert_allclose(...)`."""
-    called = node.value if isinstance(node, ast.Await) else node
-    if not isinstance(called, ast.Call):
-        return False
-    name = called.func.id if isinstance(called.func, ast.Name) else getattr(called.func, "attr", "")
-    return name.lower().startswith("assert")
+        values = [item.context_expr for item in node.items]
+    else:
+        values = [node.value] if isinstance(node, ast.Expr) else []
+    calls = [value.value if isinstance(value, ast.Await) else value for value in values]
+    return [
+        call
+        for call in calls
+        if isinstance(call, ast.Call) and expressions.get_called_name(call).lower().startswith("assert")
+    ]
 
 
 def _guard_statements(body: list[ast.stmt], numbers: dict[int, int]) -> list[ast.stmt]:
