@@ -87,7 +87,7 @@ class JudgePlan:
             )
         return key
 
-    def asked_addresses(self) -> dict[str, str]:
+    def list_addresses(self) -> dict[str, str]:
         """Return where each judge is asked, by an option or the environment, as run.json may hold it; empty for its provider's own."""
         return {model: connect.find_asked_address(model, self.address(model)) for model in self.settings.models}
 

@@ -230,7 +230,7 @@ def plan_review(request: ReviewRequest) -> ReviewPlan:
     references = tool_references(request.config)
     config = {**request.identity(), "judge": judging.as_record() if judging else None}
     if judging:
-        config["judge_addresses"] = {"": judging.asked_addresses()}
+        config["judge_addresses"] = {"": judging.list_addresses()}
     inputs = {f"papers/{name}": digest for name, digest in papers.digests.items()}
     inputs |= {f"reviews/{name}": digest for name, digest in generated.digests.items()}
     if request.traces is not None:

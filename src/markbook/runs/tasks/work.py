@@ -339,7 +339,7 @@ def _manifest(work: Plan, options: TaskOptions, stop: TaskStop | None) -> Manife
     }
     if judges := {name: metric.signature for name, metric in iterate_judges(work.tasks)}:
         config["judges"] = judges
-        config["judge_addresses"] = {name: metric.plan.asked_addresses() for name, metric in iterate_judges(work.tasks)}
+        config["judge_addresses"] = {name: metric.plan.list_addresses() for name, metric in iterate_judges(work.tasks)}
     if opened := {task_plan.task.name: task_plan.opened for task_plan in work.tasks if task_plan.opened}:
         config[OPENED] = opened
     if options.generator:
