@@ -619,8 +619,30 @@ def test_numbers_by_other_code_of_a_task_are_not_compared(folder, monkeypatch, k
     assert (code, "measured differently" in messages, "code:" in messages) == (2, True, True), messages
 
 
+READS = "import json, pathlib\nHERE = pathlib.Path(__file__).parent / 'names.json'\n"
+
+
+@pytest.mark.parametrize("when", ["import", "call"])
+@pytest.mark.parametrize(("content", "code"), [('["a0", "x"]', 2), ('["a0", "a1"]', 0)])
+def test_runs_whose_own_code_read_other_files_are_not_compared(folder, when, content, code):
+    task(folder, TARGET, A_ROWS)
+    said(folder, ["a0", "a1"])
+    at_import = "NAMES = json.loads(HERE.read_text())\ndef f(doc):\n    return NAMES[int(doc['q'][-1])]\n"
+    at_call = "def f(doc):\n    return json.loads(HERE.read_text())[int(doc['q'][-1])]\n"
+    (folder / "utils.py").write_text(READS + (at_import if when == "import" else at_call))
+    for name, text in (("old", '["a0", "a1"]'), ("new", content)):
+        (folder / "names.json").write_text(text)
+        ended, _, messages = run_task("--allow-code", "--output", name)
+        assert ended == 0, messages
+
+    found, _, messages = command("compare", only_run(folder / "old"), only_run(folder / "new"))
+
+    assert (found, "by own files:" in messages) == (code, code == 2), messages
+
+
 def test_a_run_that_does_not_say_by_which_code_its_answers_were_made_is_compared():
     assert differing({"t": "m|own code:1"}, {"t": "m"}) is None
+    assert differing({"t": "m|own code:1|own files:1"}, {"t": "m|own code:1"}) is None
     assert differing({"t": "m|own code:1"}, {"t": "m|own code:2"}) == ({"own code:1"}, {"own code:2"})
 
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Literal
 
 from markbook.benchmarks.problems import RowError
-from markbook.row_keys import CODE_KEYS
+from markbook.row_keys import CODE_KEYS, RAW_KEYS, find_contradiction
 from markbook.testcode.extraction import (
     PARSE_CAP,
     compiles,
@@ -72,6 +72,9 @@ def find_text(record: Mapping[str, object]) -> tuple[str, str | None]:
     text = record[key]
     if text is not None and not isinstance(text, str):
         raise RowError(f"{key!r} is not a string")
+    # the code that somebody took from it may differ from the raw answer
+    if key != CODE_KEYS[0] and (contradiction := find_contradiction(record, (key, "solution", *RAW_KEYS))):
+        raise RowError(contradiction)
     return key, text
 
 

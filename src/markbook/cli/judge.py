@@ -86,6 +86,12 @@ def correct_command(*, as_json: bool, systems: tuple[str, str] | None, **options
         judged, of_run["unanswered"] = judged_rows(run)
         score, of_run["signatures"] = "score", list(run.sheet.signatures.values())
         of_run["limits"], notes = run.sheet.range, run.sheet.notes
+    elif (judged.parent / "run.json").is_file() and judged.name == "results.jsonl":
+        from markbook.results.kind import open_results
+        from markbook.store import open_run
+
+        # the rows of a run as a file: the run says by which rubric they are marked
+        of_run["signatures"] = list(open_results(open_run(judged.parent)).sheet(score).signatures.values())
     report = correct(
         CorrectionRequest(judged=judged, score=score or "score", systems=systems or (), **of_run, **options)
     )

@@ -16,7 +16,7 @@ from markbook.errors import DataError, suggest_path
 from markbook.files.jsonl import Line, Rejection
 from markbook.files.spool import Spool, SpooledMap
 from markbook.files.tables import SUFFIXES, read_table, suffix
-from markbook.row_keys import TEXT_KEYS, find_names, find_number, is_failure
+from markbook.row_keys import RAW_KEYS, TEXT_KEYS, find_contradiction, find_names, find_number, is_failure
 from markbook.types import Attempt, Sample
 
 _DEEPEST = 16
@@ -277,6 +277,10 @@ def _texts(record: Mapping[str, object]) -> tuple[list[str | None], bool]:
     # Before the raw reply: a row may hold both, and the extracted text is what is to be marked.
     if "extracted_solution" in record and isinstance(record["extracted_solution"], str | None):
         return [record["extracted_solution"]], True
+    # What filters left of the raw replies rightly differs from them.
+    harness = {"resps": [record.get("resps"), record.get("filtered_resps")]}
+    if contradiction := find_contradiction({**record, **harness}, ("resps", *RAW_KEYS)):
+        raise ValueError(contradiction)
     if "resps" in record or "filtered_resps" in record:
         raw = "resps" in record
         return _flat(record["resps" if raw else "filtered_resps"]), not raw

@@ -14,7 +14,9 @@ import re
 import sys
 import threading
 import traceback
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -220,6 +222,18 @@ class Finder:
         self._modules = {} if modules is None else modules
         self.digests: dict[str, str] = {}
         """The files whose functions were asked for, by name, with what each and what it imports beside it are known by."""
+        self._names: set[tuple[Path, Path]] = set()
+
+    def digest_opened(self) -> dict[str, str]:
+        """Return the digests of the files beside the task that its code has read so far, by name; its Python files excepted."""
+        digests = {}
+        for name, folder in self._names:
+            top = os.path.realpath(folder)
+            for file in map(Path, tuple(_opened.get(name, ()))):
+                if file.is_relative_to(top) and file.suffix not in (".py", ".pyc") and file.is_file():
+                    with file.open("rb") as stream:
+                        digests[file.relative_to(top).as_posix()] = hashlib.file_digest(stream, "sha256").hexdigest()
+        return digests
 
     def __call__(self, function: Function) -> Callable[..., Any] | None:
         """Return a function; None without such a file, so that the name is a registered one.
@@ -240,6 +254,7 @@ class Finder:
         if not callable(attribute_value):
             raise ConfigError(f"{name}.py has no function {attribute!r}", at=function.at)
         self.digests[f"{CODE}/{name}.py"] = code_digest(path)
+        self._names |= {(path, function.folder), (function.folder / function.name, function.folder)}
         return attribute_value  # type: ignore[no-any-return]  # callable, checked above
 
 
@@ -323,6 +338,37 @@ def _describe_error(error: BaseException) -> str:
     return f"{type(error).__name__}: {message}".encode("utf-8", "backslashreplace").decode()
 
 
+_running = threading.local()
+"""What the code that runs in this thread is known by, in `name`."""
+_opened: dict[Path, set[str]] = defaultdict(set)
+"""The files that own code has opened for reading, by its Python file and, once that is imported, by its function."""
+
+
+def _note_opened(event: str, arguments: tuple[Any, ...]) -> None:
+    name = getattr(_running, "name", None)
+    if event != "open" or name is None or not isinstance(arguments[0], str | bytes | os.PathLike):
+        return
+    if not (arguments[2] or 0) & (os.O_WRONLY | os.O_RDWR):
+        _opened[name].add(os.path.realpath(os.fsdecode(arguments[0])))
+
+
+@lru_cache(maxsize=1)
+def _watch_opened() -> None:
+    sys.addaudithook(_note_opened)  # which nothing takes away again
+
+
+@contextlib.contextmanager
+def _run_own(name: Path) -> Iterator[None]:
+    """Note what is opened, and have all that is printed go to stderr."""
+    _watch_opened()
+    before, _running.name = getattr(_running, "name", None), name
+    try:
+        with _output_to_stderr:
+            yield
+    finally:
+        _running.name = before
+
+
 def call_user_function(
     function: Function, user_function: Callable[..., Any], *given: Any, row: str | None = None
 ) -> Any:
@@ -335,7 +381,10 @@ def call_user_function(
         ForeignError: it raised, or ended the program.
     """
     try:
-        with _output_to_stderr, contextlib.nullcontext() if row is None else seed_generators(row):
+        with (
+            _run_own(function.folder / function.name),
+            contextlib.nullcontext() if row is None else seed_generators(row),
+        ):
             return user_function(*given)
     except KeyboardInterrupt:
         raise
@@ -446,10 +495,12 @@ def _import(path: Path, name: str, function: Function) -> ModuleType | None:
     spec = importlib.util.spec_from_file_location(module_name, path)
     if spec is None or spec.loader is None:
         raise ConfigError(f"{path} is no Python file", at=function.at)
+    for key in [key for key in _opened if key == path or key == function.folder / f"{name}{key.suffix}"]:
+        del _opened[key]  # of an earlier run in this process
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module  # records of a class look their module up while it is read
     try:
-        with _output_to_stderr:
+        with _run_own(path):
             spec.loader.exec_module(module)
     # The plugin border: whatever foreign code raises at import is its author's to read.
     except BaseException as error:

@@ -26,6 +26,8 @@ _NO_MATTER = ("seed:",)
 """Parts of a signature that say how often luck was drawn, not what was measured."""
 OWN_CODE = "own code:"
 """How the part of a signature begins that stands for a task's own Python files."""
+OWN_FILES = "own files:"
+"""Likewise for the files that these read."""
 _HINT = "measure both alike; `markbook compare --allow-different-measures` compares them all the same, with a note"
 
 
@@ -103,9 +105,10 @@ def differing(
             # What one file of a tool does not say, as those of other versions do, may be the same.
             stated = {_setting(part) for part in parts} & {_setting(part) for part in others}
             parts, others = ({part for part in side if _setting(part) in stated} for side in (parts, others))
-        # Runs of before do not say by which code their right answers and filters were made.
-        if not all(any(part.startswith(OWN_CODE) for part in side) for side in (parts, others)):
-            parts, others = ({part for part in side if not part.startswith(OWN_CODE)} for side in (parts, others))
+        # Runs of before do not say by which code their right answers and filters were made, nor what that read.
+        for own in (OWN_CODE, OWN_FILES):
+            if not all(any(part.startswith(own) for part in side) for side in (parts, others)):
+                parts, others = ({part for part in side if not part.startswith(own)} for side in (parts, others))
         if signature and other and parts != others and not (is_planned and parts < others):
             return parts - others, others - parts
     return None

@@ -12,7 +12,8 @@ tests, call none, end well, and every answer passes. Three steps prevent that, a
 2. *Completed* (`complete_program`). Calls of what is defined as a test and that nothing in the program reaches are
    appended: `check(entry)`, functions named `test...`, methods of `Test...` classes, and one suite of all test cases
    whose result is asserted, with at least one test run and none skipped but by a decorator or `self.skipTest`. "Reaches" is
-   the closure over names spoken where the program is executed (`Suites.collect_spoken`).
+   the closure over names spoken where the program is executed (`Suites.collect_spoken`), but for tests that are only named
+   (`tests = [test_b]`) in a program that calls nothing that they could be.
 3. *Judged* (`fault`, `find_fault`). Of the completed program is asked whether anything that is reached can fail: an
    `assert` that is not always true, an `assert...` method, a `raise`. If not, the test is broken and is excluded for
    all models; a comparison whose value is dropped gets a message of its own. Tests that need pytest itself (fixtures,
@@ -20,7 +21,7 @@ tests, call none, end well, and every answer passes. Three steps prevent that, a
 
 The analysis errs to one side only: a test is called broken only if no part that is reached could fail, and where names
 are looked up in texts (`globals()`, `eval`) everything counts as reached. What it lets pass wrongly is found at run
-time, where a pass in which no `assert` was reached is `unchecked`.
+time, where a pass in which no `assert` was reached, or a test was never entered, is `unchecked`.
 
 Texts are hostile: they may be deep or long enough to exhaust the parser. Every such error is one of `UNPARSABLE`, and
 what cannot be parsed is returned as it is and fails when it is run.
@@ -429,9 +430,13 @@ class Suites:
     def calls(self, entry: str, *, all_cases: bool) -> Iterator[str]:
         """Yield the calls of tests that nothing speaks of where the program is executed; a class's also where another inherits them."""
         spoken = self.collect_spoken()
-        cases = [node for node in self.classes.values() if self.is_case(node)]
-        mixed_in = {getattr(base, "id", "") for node in cases for base in node.bases}
-        cases = [node for node in cases if all_cases or node.name not in spoken]
+        runs_cases, idle = self._find_idle(spoken)
+        case_classes = [node for node in self.classes.values() if self.is_case(node)]
+        mixed_in = {getattr(base, "id", "") for node in case_classes for base in node.bases}
+        cases = [node.name for node in case_classes if all_cases or not runs_cases or node.name not in spoken]
+        if all_cases or not runs_cases:
+            cases += self._cases_by_type()
+        spoken -= idle
         for node in self.tree.body:
             if isinstance(node, ast.ClassDef):
                 if node.name not in spoken | mixed_in and self.is_collected(node):
@@ -442,8 +447,33 @@ class Suites:
                 elif _is_test(node) and not _needs_arguments(node):
                     yield _call(node, node.name)
         if cases:
-            names = ", ".join(node.name for node in cases)
-            yield _SUITE.format(cases=names)
+            yield _SUITE.format(cases=", ".join(cases))
+
+    def _find_idle(self, spoken: set[str]) -> tuple[bool, set[str]]:
+        """Return whether a program may run its test cases itself, and which of the names that it speaks it calls nowhere."""
+        reached = (node for node in self.tree.body if isinstance(node, _Function) and node.name in spoken)
+        classes = (node for node in self.classes.values() if node.name in spoken and not self.is_case(node))
+        nodes = [*self._list_executed, *(part for node in (*reached, *classes) for part in ast.walk(node))]
+        calls = [node for node in nodes if isinstance(node, ast.Call)]
+        bound = {node.arg if isinstance(node, ast.arg) else node.id for node in nodes if _is_bound(node)}
+        # what is called there may be any test: `for test in tests: test()`
+        if any(
+            not isinstance(call.func, ast.Attribute) and getattr(call.func, "id", "") in {*bound, ""} for call in calls
+        ):
+            return True, set()
+        attributes = {call.func.attr for call in calls if isinstance(call.func, ast.Attribute)}
+        called = {part.id for call in calls for part in ast.walk(call) if isinstance(part, ast.Name)}
+        runs_cases = any(name in ("run", "debug") or name.startswith(("test", "runTest")) for name in attributes)
+        return runs_cases or not spoken.isdisjoint(_BY_NAME), spoken - called - _BY_NAME
+
+    def _cases_by_type(self) -> Iterator[str]:
+        """Yield the names of test cases that are made by `type(name, (unittest.TestCase,), members)`."""
+        for node in self.tree.body:
+            if not (isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and len(node.value.args) == 3):
+                continue
+            bases = list(getattr(node.value.args[1], "elts", ()))
+            if self._dotted(node.value.func) == "type" and self.is_case(ast.ClassDef("", bases, [], [], [])):
+                yield from (target.id for target in node.targets if isinstance(target, ast.Name))
 
     @cached_property
     def _list_executed(self) -> list[ast.AST]:
@@ -589,6 +619,10 @@ class Suites:
             nodes = ast.walk(self.tree)
             self._names = {str(getattr(node, "attr", None) or getattr(node, "id", "")) for node in nodes}
         return function.name in self._names
+
+
+def _is_bound(node: ast.AST) -> TypeGuard[ast.Name | ast.arg]:
+    return isinstance(node, ast.arg) or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
 
 
 def _is_test(node: ast.AST) -> TypeGuard[_Function]:

@@ -109,6 +109,27 @@ NOTHING = {
     "import pytest\n@pytest.mark.parametrize('x', [1])\ndef test_a(x): assert f(x) == 2\n": "test_a, line 3, has marks of pytest's",
     "def test_a(tmp_path): assert f(1) == 2\n": "test_a, line 1, takes arguments",
 }
+TWO = f"{CASE}class More(unittest.TestCase):\n    def test_b(self): self.assertEqual(f(2), 3)\n"
+TESTS = "def test_a(): assert f(1) == 2\ndef test_b(): assert f(2) == 3\n"
+NAMED = {
+    "a list": f"{TWO}cases = [More]\n",
+    "a list that is counted": f"{TWO}cases = [More]\nprint(len(cases))\n",
+    "a function": f"{TWO}def cases(): return [More]\ncases()\n",
+    "a suite": f"{TWO}suite = unittest.TestSuite([More('test_b')])\n",
+    "a suite that is added to": f"{TWO}suite = unittest.TestSuite()\nsuite.addTest(More('test_b'))\n",
+    "a class by type": (
+        f"{CASE}def b(self): self.assertEqual(f(2), 3)\nT = type('T', (unittest.TestCase,), {{'test_b': b}})\n"
+    ),
+    "a list of functions": f"{TESTS}tests = [test_b]\n",
+    "its name alone": f"{TESTS}test_b\n",
+    "a list of a class": f"{TESTS}class TestC:\n    def test_c(self): assert f(2) == 3\ntests = [TestC, test_b]\n",
+}
+UNREACHED = {
+    "a condition": f"{TESTS}if False: test_b()\n",
+    "a helper": f"{TESTS}def helper(): test_b()\nprint(helper)\n",
+    "a loop over some": f"{TESTS}for test in [test_a, test_b][:1]: test()\n",
+    "a suite beside one that is run": f"{TWO}suites = [Cases, More]\nsuites[0]('test_a').debug()\n",
+}
 CLAIMS = {
     "(f(1) == 2, 'msg')": "a tuple",
     "lambda: f(1) == 2": "a function",
@@ -239,6 +260,25 @@ def test_a_skipped_test_is_no_passed_one():
     assert [*(reward.reward for reward in forged), honest.reward, other.reward] == [0.0, 0.0, 0.0, 1.0, 1.0]
 
 
+def test_tests_that_are_only_named_are_run():
+    half = "def f(x): return 2\n"
+
+    found = mark_items([item(code, tests) for tests in NAMED.values() for code in (RIGHT, half)])
+
+    assert [reward.reward for reward in found] == [1.0, 0.0] * len(NAMED)
+
+
+@pytest.mark.parametrize("canonical", [None, RIGHT])
+def test_a_pass_is_unchecked_where_a_test_was_never_run(canonical):
+    found = [
+        (test.passed, test.verdict.value)
+        for tests in UNREACHED.values()
+        for test in run_tests("def f(x): return 2\n", tests, entry_point="f", canonical=canonical).tests
+    ]
+
+    assert found == [(True, "unchecked")] * len(UNREACHED)
+
+
 @pytest.mark.parametrize(
     "program",
     [
@@ -291,9 +331,6 @@ UNRUN = {
     "a loop over nothing": f"{FIRST}def test_b():\n    for n in range(0): assert f(n) == n + 1\n",
     "a case of a generic case": "import unittest\nfrom typing import Generic, TypeVar\nT = TypeVar('T')\nclass A(unittest.TestCase, Generic[T]):\n"
     "    def test_a(self): self.assertEqual(f(1), 2)\nclass B(A[int]):\n    def test_b(self): self.assertEqual(f(2), 3)\n",
-    "a case that is only named": f"{CASE}class More(unittest.TestCase):\n    def test_b(self): self.assertEqual(f(2), 3)\ncases = [More]\n",
-    "a suite that is only made": f"{CASE}class More(unittest.TestCase):\n    def test_b(self): self.assertEqual(f(2), 3)\nsuite = unittest.TestSuite([More('test_b')])\n",
-    "a case out of a function": f"import unittest\ndef eq(self): self.assertEqual(f(2), 3)\nT = type('T', (unittest.TestCase,), {{'test_b': eq}})\n{CASE}",
     "calls that nobody reads": f"{FIRST}def w(n): assert f(n) == n + 1\nmap(w, [2])\n",
     "what is called at the end": f"import atexit\n{FIRST}def w(): assert f(2) == 3\natexit.register(w)\n",
     "a main guard with more": f"{FIRST}def main(): assert f(2) == 3\nif __name__ == '__main__' and True: main()\n",

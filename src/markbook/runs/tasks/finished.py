@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from markbook.datasets.user_code import CODE
 from markbook.errors import UsageError, suggest
 from markbook.results.alignment import digest, in_task
-from markbook.results.compare import OWN_CODE
+from markbook.results.compare import OWN_CODE, OWN_FILES
 from markbook.results.comparison import run_headline
 from markbook.results.files import get_value, reasons_text
 from markbook.results.kind import Content, Entry, ReplyUsage, Shown
@@ -127,6 +127,8 @@ QUESTION_IS_RIGHT = "question_is_right"
 """Key of run.json for a task whose question is the place of the right choice."""
 _FILTERS = ("filter_list",)
 """Keys that say what of an answer is marked."""
+OPENED = "opened_by_code"
+"""Where the config of a run keeps the digests of the files that a task's own code reads, by task and name."""
 _MEASURES = ("process_results", "metric_list", "metrics")
 """Keys that say how it is marked."""
 
@@ -161,6 +163,8 @@ def sign_task(metric: str, signature: str, task: str, config: Mapping[str, Any],
     code = {name: inputs[name] for name in inputs if name.startswith(f"{task}/{CODE}/")}
     if code and "!function" in repr([keys.get(name) for name in (*targets, *_FILTERS, *_MEASURES)]):
         parts.append(f"{OWN_CODE}{digest(code)[:12]}")
+        if opened := config.get(OPENED, {}).get(task):
+            parts.append(f"{OWN_FILES}{digest(opened)[:12]}")
     # A number without a signature differs from none.
     return "|".join(parts) if parts[0] else ""
 

@@ -42,6 +42,7 @@ from markbook.runs.kind import Machines, Planned, Skipped, Watcher, WorkEnd
 from markbook.runs.options import with_answerer
 from markbook.runs.pass_at_k import find_problem
 from markbook.runs.tasks.columns import MarkCollector
+from markbook.runs.tasks.finished import OPENED
 from markbook.runs.tasks.grading import (
     FilteredAnswer,
     Tested,
@@ -338,6 +339,9 @@ def _manifest(work: Plan, options: TaskOptions, stop: TaskStop | None) -> Manife
     }
     if judges := {name: metric.signature for name, metric in iterate_judges(work.tasks)}:
         config["judges"] = judges
+        config["judge_addresses"] = {name: metric.plan.list_addresses() for name, metric in iterate_judges(work.tasks)}
+    if opened := {task_plan.task.name: task_plan.opened for task_plan in work.tasks if task_plan.opened}:
+        config[OPENED] = opened
     if options.generator:
         config["generator"] = options.generator
     if stop is not None:
@@ -368,7 +372,13 @@ def _manifest(work: Plan, options: TaskOptions, stop: TaskStop | None) -> Manife
         "workers": options.workers,
     }
     # As it will be read back: a resumed run compares its config with what lies in run.json, where tuples are lists.
-    return Manifest("run", json.loads(json.dumps(config)), work.inputs, extra, recent=("prompts_and_targets",))
+    return Manifest(
+        "run",
+        json.loads(json.dumps(config)),
+        work.inputs,
+        extra,
+        recent=("prompts_and_targets", "judge_addresses", OPENED),
+    )
 
 
 def _execute(
