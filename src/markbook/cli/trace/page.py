@@ -186,7 +186,7 @@ def view(total: TraceSum) -> dict[str, object]:
             for (sender, other), count in total.edges.most_common(_EDGES)
         ],
         "groups": group_metrics(total.metrics),
-        "run_heads": ("run", "task", "success", "agents", "tool calls", "messages", "tokens in", "tokens out", "seconds"),
+        "run_heads": ("run", "task", "outcome", "agents", "tool calls", "messages", "tokens in", "tokens out", "seconds"),
         "run_rows": run_rows,
         "runs_left": total.count - len(run_rows) if run_rows else 0,
         "edges_left": max(0, len(total.edges) - _EDGES),
@@ -196,6 +196,8 @@ def view(total: TraceSum) -> dict[str, object]:
 def _format_cell(cell: Any, counts: tuple[int, int] | None = None) -> str:
     if cell is None:
         return NOTHING
+    if isinstance(cell, bool):
+        return "succeeded" if cell else "failed"
     if counts is not None:
         return format_sum(cell, counts, "model calls")
     return format_number(cell, 1) if isinstance(cell, float) else terminal(str(cell), limit=80)
