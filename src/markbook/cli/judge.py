@@ -272,7 +272,8 @@ def _rows(report: Examined) -> Iterator[tuple[str, AgreementRecord]]:
     yield "agreement with people: weighted kappa", people["weighted_kappa"]
     yield "agreement with people: Krippendorff's alpha", people["krippendorff_alpha"]
     yield "agreement with people: exact", people["exact"]
-    yield f"  a constant answer of {people['constant_answer']['answer']} reaches", people["constant_answer"]["exact"]
+    if (constant := people["constant_answer"])["answer"] is not None:
+        yield f"  a constant answer of {constant['answer']} reaches", constant["exact"]
     yield "calibration: the judge's mark minus people's", calibrated["bias"]
     yield "  people's mark rises with the judge's by", calibrated["slope"]
     for level in calibrated["by_mark"]:

@@ -15,7 +15,7 @@ from markbook.errors import OutputError, os_errors_as
 from markbook.metrics.graph import balance, centrality, paths, tools
 from markbook.metrics.graph.all_metrics import METRICS, PRIMARY
 from markbook.metrics.graph.paths import GraphMetric
-from markbook.report.item import describe_steps
+from markbook.report.item import describe_steps, order_steps
 from markbook.text import terminal
 from markbook.text.format import NOTHING, format_number, format_sum
 from markbook.types import Measurement
@@ -101,7 +101,7 @@ class RunPages:
         calls = f"{failed} of {run.tool_calls:,} tool calls failed" if run.tool_calls else "no tool was called"
         about = {
             "number": number, "name": terminal(run.id, limit=80), "ended": ended, "calls": calls, "steps": steps,
-            "left": len(run.steps) - len(steps), "label_at": find_link(self._label_at, run.id),
+            "left": len(order_steps(run)[1]) - len(steps), "label_at": find_link(self._label_at, run.id),
             "failures": [
                 (f"run-{number}-step-{at}", f"{step.what} {step.at}".strip())
                 for at, step in enumerate(steps, start=1) if step.is_failed
