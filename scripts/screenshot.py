@@ -17,7 +17,9 @@ _MOST = 150_000
 """Bytes: the picture is in every clone."""
 
 
-_WITHOUT_TIME = "for (const one of document.querySelectorAll('.facts div')) if (/^Started/.test(one.textContent)) one.remove()"
+_WITHOUT_TIME = (
+    "for (const one of document.querySelectorAll('.facts div')) if (/^Started/.test(one.textContent)) one.remove()"
+)
 
 
 def main() -> None:

@@ -164,7 +164,7 @@ class ReviewResults(ReviewsView):
         """
         row = self.row_at(location)
         facts = tuple(
-            (f"{tier} {name}".replace("_", " "), scale.value(value) if isinstance(value, float) else str(value))
+            (f"{tier} {name}", scale.value(value) if isinstance(value, float) else str(value))
             for tier in _TIERS
             for name, value in get_tier(row, tier).items()
             if name not in _REPEATED
