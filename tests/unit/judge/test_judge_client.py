@@ -316,7 +316,7 @@ def test_a_key_is_needed_where_no_server_is_named(monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
 
-    with pytest.raises(UsageError, match="OPENAI_API_KEY"):
+    with pytest.raises(UsageError, match="the environment variable OPENAI_API_KEY is not set"):
         check(MODEL)
 
 
