@@ -135,9 +135,9 @@ def _make(model: str, base_url: str, http: Any, key: str | None = None) -> Any:
     except MarkbookError:
         raise
     except Exception as error:  # the plugin border: a provider's own set-up fails in its own ways
-        key = re.search(r"`(\w+_API_KEY)`", str(error))  # what else the package advises is code of its own
-        words = f"the environment variable {key[1]} is not set" if key else redact(str(error))
-        raise UsageError(f"the model {model!r} cannot be set up: {words}") from error
+        if unset := re.search(r"`(\w+_API_KEY)`", str(error)):  # what else the package advises is code of its own
+            raise UsageError("the model needs a key", hint=f"set {unset[1]}") from error
+        raise UsageError(f"the model {model!r} cannot be set up: {redact(str(error))}") from error
 
 
 def _openai(name: str, base_url: str, http: Any, stated: str | None = None) -> Any:
