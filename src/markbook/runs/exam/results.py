@@ -229,7 +229,7 @@ class ExamResults(ExamView):
             tests.append((cut(word, 2000), "passed" if test.passed else "failed", detail))
         facts = [("Attempt", str(int(row.key[2]) + 1)), ("Isolation", outcome.isolation.value)]
         groups = {**{name: sample.meta.get(name) for name in GROUPINGS}, "problem_type": sample.problem_type}
-        facts += [(name.capitalize().replace("_", " "), str(value)) for name, value in groups.items() if value]
+        facts += [(name, str(value)) for name, value in groups.items() if value]
         if outcome.limit:
             facts.append(("Limit hit", outcome.limit))
         usage = self._usages.get((str(row.key[0]), sample.id, int(row.key[2])), ReplyUsage())
