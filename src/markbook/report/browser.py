@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -374,13 +373,9 @@ class _Runs:
             return self._report(request.path.removeprefix("/report/"))
         if request.path.startswith("/copy/"):
             return self._copy(request.path.removeprefix("/copy/"), request.query)
-        try:
-            if request.path == "/changes":
-                return Reply(self._site.changes(request.query), headers=_APART)
-            return Reply(self._site.page(request.path, request.query))
-        except MarkbookError as error:  # what the runs themselves do not allow, in the words of the command
-            page = render("browse/refused.html.j2", title="This page cannot be shown", error=error)
-            return Reply(page, HTTPStatus.CONFLICT)
+        if request.path == "/changes":
+            return Reply(self._site.changes(request.query), headers=_APART)
+        return Reply(self._site.page(request.path, request.query))
 
     def _copy(self, name: str, query: Mapping[str, str]) -> Reply:
         """Return a list of attempts as a file."""

@@ -191,7 +191,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         except NotFound as error:
             self._explain(HTTPStatus.NOT_FOUND, str(error) or "There is no such page.")
         except MarkbookError as error:  # what is wrong with one run is said on its page, not by a closed connection
-            self._explain(HTTPStatus.CONFLICT, str(error))
+            self._explain(
+                HTTPStatus.CONFLICT, f"{error.at}: {error.message}" if error.at else error.message, error.hint
+            )
         except Exception as error:  # noqa: BLE001 - a server's border: whatever lies in a run, the others are shown
             _log.exception("the page %s cannot be made", path)
             self._explain(
@@ -213,10 +215,10 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def _refuse(self, status: HTTPStatus, words: str) -> None:
         self._send(Reply(words, status, "text/plain"))
 
-    def _explain(self, status: HTTPStatus, words: str) -> None:
+    def _explain(self, status: HTTPStatus, words: str, hint: str = "") -> None:
         """Show somebody who may come why a page is not there."""
         title = "Not found" if status is HTTPStatus.NOT_FOUND else "This page cannot be shown"
-        self._send(Reply(render_template("browse/refused.html.j2", title=title, words=words), status))
+        self._send(Reply(render_template("browse/refused.html.j2", title=title, words=words, hint=hint), status))
 
     def _send(self, reply: Reply) -> None:
         data = reply.body.encode() if isinstance(reply.body, str) else reply.body
