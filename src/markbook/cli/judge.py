@@ -287,11 +287,12 @@ def _rows(report: Examined) -> Iterator[tuple[str, AgreementRecord, Scale]]:
     people, again, calibrated = report["agreement_with_humans"], report["self_consistency"], report["calibration"]
     low, high = calibrated["scale"]
     constant = people["constant_answer"]
-    answer = "" if constant["answer"] is None else f" of {_POINTS.value((constant['answer'] - low) / (high - low))}"
     yield "agreement with people: weighted kappa", people["weighted_kappa"], _COEFFICIENT
     yield "agreement with people: Krippendorff's alpha", people["krippendorff_alpha"], _COEFFICIENT
     yield "agreement with people: exact", people["exact"], _POINTS
-    yield f"  a constant answer{answer} reaches", constant["exact"], _POINTS
+    if constant["answer"] is not None:
+        answer = _POINTS.value((constant["answer"] - low) / (high - low))
+        yield f"  a constant answer of {answer} reaches", constant["exact"], _POINTS
     yield "calibration: the judge's mark minus people's", _move(calibrated["bias"], 0, high - low), _POINTS
     yield "  people's mark rises with the judge's by", calibrated["slope"], _COEFFICIENT
     for level in calibrated["by_mark"]:

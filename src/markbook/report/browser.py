@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from markbook.report import run_pages
 from markbook.report.board import comparison_page
 from markbook.report.html import keys_script, render as render_page, render_template as render
 from markbook.report.local_server import LocalServer, NotFound, Reply, Request, whole
+from markbook.report.page import show_start
 from markbook.report.run_index import Index, Query
 from markbook.report.run_pages import SIDES, ListedRun, address, alike, describe_run, find_side, read_query, trend_page
 from markbook.report.words import costs
@@ -38,6 +38,7 @@ _EVERY = 1 << 62
 _SHORT_LOOK = 0.2
 _FIRST_LOOK = 1.0
 """Seconds that a page waits for the index before it shows what there is."""
+_COUNTS = ("isolation", "attempts", "answers")
 _OTHERS = 200
 """Attempts at the same item that the page of one names."""
 _LIVE_SECONDS = 3.0
@@ -271,23 +272,26 @@ class RunSite:
         if index.is_done:
             index.wait_for_headline(_FIRST_LOOK)
         manifest = run.manifest
-        facts = [("Command", run.command), ("Status", run.status), ("Started", str(manifest.get("started", "")))]
-        facts += [(name, str(manifest[name])) for name in ("isolation", "attempts", "answers") if name in manifest]
+        facts = [("Command", run.command), ("Status", run.status), ("Started", show_start(manifest.get("started")))]
+        facts += [(name.capitalize(), str(manifest[name])) for name in _COUNTS if name in manifest]
         listed = describe_run(number, run.folder.name, run)
+        metric, models = listed.group[-1], {score.model for score in listed.scores}
+        # The latest with a model of this run, or else the latest of this benchmark.
         older = [
-            other
+            (not models.isdisjoint(score.model for score in other.scores), other.started, other.number)
             for other in self._runs()
-            if other.scores and other.group == listed.group and other.started < listed.started
-        ]
+            if models and other.scores and other.group == listed.group and other.started < listed.started
+        ]  # fmt: skip
         facts += [("Tags", ", ".join(listed.tags))] if listed.tags else []
         facts += costs(manifest)
-        facts += [(score.model, f"{score.value} {score.span}".strip()) for score in listed.scores[:12]]
+        facts += [(one.model, " ".join(filter(None, (one.value, metric, one.span)))) for one in listed.scores[:12]]
         about: dict[str, Any] = {
             "title": listed.title, "facts": facts, "size": PAGE_ROWS, "failure": index.failure,
             "has_report": (run.folder / "report.html").is_file(), "is_live": run.status == "running",
             "planned": getattr(index.results, "n_planned", 0) if run.status == "running" else 0,  # the whole journal says it
             "headline": index.headline,
-            "previous": max(older, key=lambda other: other.started).number if older and listed.scores else None,
+            "previous": max(older)[-1] if older else None,
+            "metric": metric,
         }  # fmt: skip
         return run_pages.run_page(index, number, about, query)
 
@@ -369,13 +373,9 @@ class _Runs:
             return self._report(request.path.removeprefix("/report/"))
         if request.path.startswith("/copy/"):
             return self._copy(request.path.removeprefix("/copy/"), request.query)
-        try:
-            if request.path == "/changes":
-                return Reply(self._site.changes(request.query), headers=_APART)
-            return Reply(self._site.page(request.path, request.query))
-        except MarkbookError as error:  # what the runs themselves do not allow, in the words of the command
-            page = render("browse/refused.html.j2", title="This page cannot be shown", error=error)
-            return Reply(page, HTTPStatus.CONFLICT)
+        if request.path == "/changes":
+            return Reply(self._site.changes(request.query), headers=_APART)
+        return Reply(self._site.page(request.path, request.query))
 
     def _copy(self, name: str, query: Mapping[str, str]) -> Reply:
         """Return a list of attempts as a file."""

@@ -279,7 +279,7 @@ class _Lines:
     @property
     def need(self) -> float:
         """Return how wide the whole is with its names."""
-        return self.right + 14 if self.is_wide else max(map(text_width, self.labels), default=0.0)
+        return self.right + 14 if self.is_wide else max(map(text_width, self.labels), default=0.0) + self.left + 5
 
     @property
     def pitch(self) -> float:
@@ -296,7 +296,9 @@ class _Lines:
     def names(self) -> str:
         if self.is_wide:
             return "".join(words(self.left - 6, self.middle(at), name, "end") for at, name in enumerate(self.labels))
-        return "".join(words(0, self.top + self.pitch * at + 11, name) for at, name in enumerate(self.labels))
+        return "".join(
+            words(self.left + 5, self.top + self.pitch * at + 11, name) for at, name in enumerate(self.labels)
+        )
 
 
 def _spans(

@@ -70,7 +70,7 @@ def tables(comparison: Comparison, *, all_pairs: bool = False, narrow: bool = Fa
         solved = []
         for name, ids in (*comparison.only_solved_by.items(), ("no model", comparison.solved_by_none)):
             if ids:
-                more = f" and {len(ids) - _IDS_SHOWN} more" if len(ids) > _IDS_SHOWN else ""
+                more = f", and {len(ids) - _IDS_SHOWN} more" if len(ids) > _IDS_SHOWN else ""
                 solved.append((name, str(len(ids)), ", ".join(ids[:_IDS_SHOWN]) + more))
         heads = ("Model", "Samples", "Which")
         tables.append(Table(SOLVED, heads, tuple(solved), frozenset({1}), SOLVES))
