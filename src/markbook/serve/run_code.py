@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import base64
 import binascii
@@ -23,12 +24,15 @@ from markbook.languages.toolchain import whole
 from markbook.programs.executions import build_limits
 from markbook.sandbox import Stopped
 from markbook.sandbox.program import Executed, Phase, ProgramRun, ProgramSandbox
+from markbook.sandbox.turns import Lost, Seats, Steps, Turn, WorkerRole
+from markbook.sandbox.worker import Interpreter, WorkerPool
 from markbook.serve.guard import Refused, as_json, identify_client
 from markbook.serve.items import toolchain
 from markbook.serve.marking import left
 from markbook.serve.requests import MAX_CODE, RunCodeRequest, check
 from markbook.serve.sandbox_thread import Bell
-from markbook.types import Limits
+from markbook.testcode.programs import parse
+from markbook.types import Isolation, Limits
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -81,6 +85,8 @@ class ProgramRequest:
     """What it may read beside its own files."""
     builds: bool
     """Whether its first phase is that of a compiler."""
+    is_forked: bool = False
+    """Whether it is in Python and the same without an interpreter's start; see `_only_computes`."""
 
 
 def read_program(body: Mapping[str, object], python: str) -> ProgramRequest:
@@ -124,7 +130,8 @@ def read_program(body: Mapping[str, object], python: str) -> ProgramRequest:
         # never the root of the file system, which is what the interpreter's folder may come to
         folders = tuple(folder for folder in named if folder.strip("/.") and Path(folder).exists())
         run = ProgramRun("", {**files, _MAIN: fields.code.encode()}, (phase,))
-        program_request = ProgramRequest(run, "", folders, builds=False)
+        is_forked = not (files or phase.fetches) and _only_computes(fields.code)
+        program_request = ProgramRequest(run, "", folders, builds=False, is_forked=is_forked)
     else:
         program_request = _elsewhere(fields.code, files, phase, tool, fields.compile_timeout)
     names_taken = program_request.run.files
@@ -137,6 +144,45 @@ def read_program(body: Mapping[str, object], python: str) -> ProgramRequest:
 _PLAIN = {"PYTHONIOENCODING": "utf-8", "PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 _COPYING = ("/bin/sh", "-c", 'cp -R "$0/." . && exec "$@"', "{build}/.given")
 """Puts the caller's files where a program that was compiled begins."""
+
+
+_COMPUTING = {
+    "array", "bisect", "cmath", "collections", "copy", "dataclasses", "decimal", "enum", "fractions", "functools", "heapq",
+    "itertools", "math", "numbers", "operator", "re", "statistics", "string", "sys", "time", "typing",
+}  # fmt: skip
+_OF_SYS = {"exit", "maxsize", "setrecursionlimit", "stderr", "stdin", "stdout"}
+_LOOKING_AROUND = {
+    "breakpoint", "builtins", "compile", "dir", "eval", "exec", "getattr", "globals", "help", "io", "locals", "open", "os", "sys",
+    "vars",
+}  # fmt: skip
+_PLAIN_NAMES = {"__class__", "__init__", "__main__", "__name__"}
+_MOST_PARSED = 1 << 16
+"""Characters of a program that is looked at."""
+
+
+def _only_computes(code: str) -> bool:
+    """Whether a program only computes, by its text: it uses nothing that could tell it in what process and folder it runs."""
+    tree = parse(code) if len(code) <= _MOST_PARSED else None
+    words = []
+    of_sys = 0
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.Import):
+            words += ["sys" for alias in node.names if alias.name == "sys" and alias.asname]
+            if not _COMPUTING.issuperset(alias.name.partition(".")[0] for alias in node.names):
+                return False
+        elif isinstance(node, ast.ImportFrom):
+            module, names = node.module or "", {alias.name for alias in node.names}
+            if module.partition(".")[0] not in _COMPUTING or (
+                names & _LOOKING_AROUND if module != "sys" else names - _OF_SYS
+            ):
+                return False
+        elif isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "sys" and node.attr in _OF_SYS:
+            of_sys += 1
+        elif isinstance(node, ast.Attribute | ast.Name):
+            words.append(node.id if isinstance(node, ast.Name) else node.attr.replace("compile", ""))
+    if tree is None or words.count("sys") != of_sys:
+        return False
+    return not any(word in _LOOKING_AROUND - {"sys"} or word.startswith("__") for word in set(words) - _PLAIN_NAMES)
 
 
 def _elsewhere(
@@ -316,7 +362,7 @@ class ProgramRunner:
         self._pool = pool
         self._guard = guard
         self._python = settings.box.python or sys.executable
-        self._seats = [_ProgramsSeat(settings.box.isolation) for _ in pool.lanes]
+        self._seats = [_ProgramsSeat(settings.box.isolation, settings.box.python) for _ in pool.lanes]
         waiting = _WAITING * len(self._seats)
         # of its own: the event loop's threads are fewer than a large machine's workers, and read requests
         self._threads = ThreadPoolExecutor(len(self._seats), "markbook-program")
@@ -376,12 +422,25 @@ class ProgramRunner:
         self._threads.shutdown()
 
 
+def _run_forked(run: ProgramRun) -> Steps[list[Executed]]:
+    """Run a program that only computes. Only an interpreter says how one failed, and what else it wrote to standard error."""
+    (phase,) = run.phases
+    ran = (yield Turn(python=replace(run, phases=(replace(phase, argv=()),))))[WorkerRole.PYTHON]
+    is_sure = ran[0].is_good or ran[0].limit in ("cpu", "wall", "output")
+    # an interpreter refuses to print what is not UTF-8
+    if is_sure and not ran[0].stderr and ran[0].stdout.decode("utf-8", "replace").encode() == ran[0].stdout:
+        return ran
+    return (yield Turn(program=run))[WorkerRole.PROGRAM]
+
+
 class _ProgramsSeat:
     """Runs one program at a time, with a worker for each language that was asked for."""
 
-    def __init__(self, isolation: Literal["auto", "strict", "weak"]) -> None:
+    def __init__(self, isolation: Literal["auto", "strict", "weak"], python: str) -> None:
         self._isolation = isolation
+        self._python = python
         self._boxes: dict[str, ProgramSandbox] = {}
+        self._pythons: WorkerPool | None = None
         self._used: dict[str, int] = {}
         self._bell = Bell()
         self._lock = threading.Lock()
@@ -401,7 +460,7 @@ class _ProgramsSeat:
         """Run it in this thread; return what became of it, or what of ours failed."""
         name = program.language
         try:
-            ((_, phases),) = self._box(program).run([program.run])
+            phases = self._run(program)
         except Stopped:
             return [], self._why
         except (EnvironmentUnfitError, OSError) as error:
@@ -421,6 +480,20 @@ class _ProgramsSeat:
             self._drop(name)
         return phases, ""
 
+    def _run(self, program: ProgramRequest) -> list[Executed]:
+        box = self._box(program)
+        if not program.is_forked:
+            ((_, phases),) = box.run([program.run])
+            return phases
+        if self._pythons is None:
+            self._pythons = WorkerPool(
+                count=1, isolation=self._isolation, interpreter=Interpreter(Path(self._python) if self._python else None),
+                at_most=Isolation.A, pinned=False,
+            )  # fmt: skip
+        seats: Seats[list[Executed]] = Seats(box.worker_pool, None, self._pythons, self._bell.heard)
+        ((_, ran),) = seats.run([("", lambda _seat: _run_forked(program.run))])
+        return [] if isinstance(ran, Lost) else ran
+
     def _box(self, program_request: ProgramRequest) -> ProgramSandbox:
         if program_request.language not in self._boxes:
             self._boxes[program_request.language] = ProgramSandbox(
@@ -430,6 +503,8 @@ class _ProgramsSeat:
 
     def _drop(self, name: str) -> None:
         self._used.pop(name, None)
+        if not name and self._pythons is not None:
+            self._pythons.close()
         if name in self._boxes:
             self._boxes.pop(name).close()
 
