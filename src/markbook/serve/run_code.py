@@ -86,7 +86,7 @@ class ProgramRequest:
     builds: bool
     """Whether its first phase is that of a compiler."""
     is_forked: bool = False
-    """Whether it is in Python and the same without an interpreter's start; see `_only_computes`."""
+    """Whether it is in Python and the same without an interpreter's start; see `only_computes`."""
 
 
 def read_program(body: Mapping[str, object], python: str) -> ProgramRequest:
@@ -130,7 +130,7 @@ def read_program(body: Mapping[str, object], python: str) -> ProgramRequest:
         # never the root of the file system, which is what the interpreter's folder may come to
         folders = tuple(folder for folder in named if folder.strip("/.") and Path(folder).exists())
         run = ProgramRun("", {**files, _MAIN: fields.code.encode()}, (phase,))
-        is_forked = not (files or phase.fetches) and _only_computes(fields.code)
+        is_forked = not (files or phase.fetches) and only_computes(fields.code)
         program_request = ProgramRequest(run, "", folders, builds=False, is_forked=is_forked)
     else:
         program_request = _elsewhere(fields.code, files, phase, tool, fields.compile_timeout)
@@ -160,21 +160,18 @@ _MOST_PARSED = 1 << 16
 """Characters of a program that is looked at."""
 
 
-def _only_computes(code: str) -> bool:
+def only_computes(code: str) -> bool:
     """Whether a program only computes, by its text: it uses nothing that could tell it in what process and folder it runs."""
     tree = parse(code) if len(code) <= _MOST_PARSED else None
-    words = []
-    of_sys = 0
+    words, of_sys = [], 0
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.Import):
             words += ["sys" for alias in node.names if alias.name == "sys" and alias.asname]
             if not _COMPUTING.issuperset(alias.name.partition(".")[0] for alias in node.names):
                 return False
         elif isinstance(node, ast.ImportFrom):
-            module, names = node.module or "", {alias.name for alias in node.names}
-            if module.partition(".")[0] not in _COMPUTING or (
-                names & _LOOKING_AROUND if module != "sys" else names - _OF_SYS
-            ):
+            module, names = (node.module or "").partition(".")[0], {alias.name for alias in node.names}
+            if module not in _COMPUTING or (names - _OF_SYS if module == "sys" else names & _LOOKING_AROUND):
                 return False
         elif isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "sys" and node.attr in _OF_SYS:
             of_sys += 1
@@ -362,7 +359,7 @@ class ProgramRunner:
         self._pool = pool
         self._guard = guard
         self._python = settings.box.python or sys.executable
-        self._seats = [_ProgramsSeat(settings.box.isolation, settings.box.python) for _ in pool.lanes]
+        self._seats = [_ProgramsSeat(settings.box.isolation) for _ in pool.lanes]
         waiting = _WAITING * len(self._seats)
         # of its own: the event loop's threads are fewer than a large machine's workers, and read requests
         self._threads = ThreadPoolExecutor(len(self._seats), "markbook-program")
@@ -422,7 +419,7 @@ class ProgramRunner:
         self._threads.shutdown()
 
 
-def _run_forked(run: ProgramRun) -> Steps[list[Executed]]:
+def run_in_python(run: ProgramRun) -> Steps[list[Executed]]:
     """Run a program that only computes. Only an interpreter says how one failed, and what else it wrote to standard error."""
     (phase,) = run.phases
     ran = (yield Turn(python=replace(run, phases=(replace(phase, argv=()),))))[WorkerRole.PYTHON]
@@ -436,9 +433,8 @@ def _run_forked(run: ProgramRun) -> Steps[list[Executed]]:
 class _ProgramsSeat:
     """Runs one program at a time, with a worker for each language that was asked for."""
 
-    def __init__(self, isolation: Literal["auto", "strict", "weak"], python: str) -> None:
+    def __init__(self, isolation: Literal["auto", "strict", "weak"]) -> None:
         self._isolation = isolation
-        self._python = python
         self._boxes: dict[str, ProgramSandbox] = {}
         self._pythons: WorkerPool | None = None
         self._used: dict[str, int] = {}
@@ -486,12 +482,13 @@ class _ProgramsSeat:
             ((_, phases),) = box.run([program.run])
             return phases
         if self._pythons is None:
+            python = Path(program.run.phases[0].argv[0])
+            interpreter = Interpreter(None if str(python) == sys.executable else python)
             self._pythons = WorkerPool(
-                count=1, isolation=self._isolation, interpreter=Interpreter(Path(self._python) if self._python else None),
-                at_most=Isolation.A, pinned=False,
-            )  # fmt: skip
+                count=1, isolation=self._isolation, interpreter=interpreter, at_most=Isolation.A, pinned=False
+            )
         seats: Seats[list[Executed]] = Seats(box.worker_pool, None, self._pythons, self._bell.heard)
-        ((_, ran),) = seats.run([("", lambda _seat: _run_forked(program.run))])
+        ((_, ran),) = seats.run([("", lambda _seat: run_in_python(program.run))])
         return [] if isinstance(ran, Lost) else ran
 
     def _box(self, program_request: ProgramRequest) -> ProgramSandbox:

@@ -260,7 +260,7 @@ def test_a_program_that_only_computes_starts_no_interpreter_and_has_the_same_ans
     for module in (program, turns):
         on_wire = module.on_wire
         monkeypatch.setattr(module, "on_wire", lambda *run, on_wire=on_wire: started.append(1) or on_wire(*run))
-    seat = run_code._ProgramsSeat("auto", "")
+    seat = run_code._ProgramsSeat("auto")
 
     def answer(request):
         before = len(started)
