@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import asyncio
 import base64
 import binascii
 import logging
 import math
+import re
 import sys
 import threading
 import time
@@ -31,7 +31,6 @@ from markbook.serve.items import toolchain
 from markbook.serve.marking import left
 from markbook.serve.requests import MAX_CODE, RunCodeRequest, check
 from markbook.serve.sandbox_thread import Bell
-from markbook.testcode.programs import parse
 from markbook.types import Isolation, Limits
 
 if TYPE_CHECKING:
@@ -150,36 +149,24 @@ _COMPUTING = {
     "array", "bisect", "cmath", "collections", "copy", "dataclasses", "decimal", "enum", "fractions", "functools", "heapq",
     "itertools", "math", "numbers", "operator", "re", "statistics", "string", "sys", "time", "typing",
 }  # fmt: skip
-_OF_SYS = {"exit", "maxsize", "setrecursionlimit", "stderr", "stdin", "stdout"}
-_LOOKING_AROUND = {
-    "breakpoint", "builtins", "compile", "dir", "eval", "exec", "getattr", "globals", "help", "io", "locals", "open", "os", "sys",
-    "vars",
-}  # fmt: skip
-_PLAIN_NAMES = {"__class__", "__init__", "__main__", "__name__"}
-_MOST_PARSED = 1 << 16
-"""Characters of a program that is looked at."""
+_OF_SYS = ("exit", "maxsize", "setrecursionlimit", "stderr", "stdin", "stdout")
+_IMPORT = re.compile(r"^[ \t]*+(?:import ([\w, ]++)|from (\w++) import ([\w, *]++))$", re.MULTILINE)
+_LOOKING_AROUND = re.compile(
+    r"\b(?:breakpoint|builtins|dir|eval|exec|getattr|globals|help|import|io|locals|open|os|vars)\b|(?<!\bre\.)\bcompile\b"
+    rf"|\b__(?!(?:class|init|main|name)__)|\bsys\b(?!\.(?:{'|'.join(_OF_SYS)})\b)"
+)
+"""What could tell a program in what process and folder it runs, or lead to it."""
 
 
 def only_computes(code: str) -> bool:
-    """Whether a program only computes, by its text: it uses nothing that could tell it in what process and folder it runs."""
-    tree = parse(code) if len(code) <= _MOST_PARSED else None
-    words, of_sys = [], 0
-    for node in ast.walk(tree) if tree is not None else ():
-        if isinstance(node, ast.Import):
-            words += ["sys" for alias in node.names if alias.name == "sys" and alias.asname]
-            if not _COMPUTING.issuperset(alias.name.partition(".")[0] for alias in node.names):
-                return False
-        elif isinstance(node, ast.ImportFrom):
-            module, names = (node.module or "").partition(".")[0], {alias.name for alias in node.names}
-            if module not in _COMPUTING or (names - _OF_SYS if module == "sys" else names & _LOOKING_AROUND):
-                return False
-        elif isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "sys" and node.attr in _OF_SYS:
-            of_sys += 1
-        elif isinstance(node, ast.Attribute | ast.Name):
-            words.append(node.id if isinstance(node, ast.Name) else node.attr.replace("compile", ""))
-    if tree is None or words.count("sys") != of_sys:
-        return False
-    return not any(word in _LOOKING_AROUND - {"sys"} or word.startswith("__") for word in set(words) - _PLAIN_NAMES)
+    """Whether a program only computes, as far as its text shows: then it does the same wherever it runs."""
+    for modules, module, names in _IMPORT.findall(code):
+        imported = {name.strip() for name in (modules or module).split(",")}
+        if not imported <= _COMPUTING or (
+            module == "sys" and not {*names.replace(" ", "").split(",")}.issubset(_OF_SYS)
+        ):
+            return False
+    return _LOOKING_AROUND.search(_IMPORT.sub("", code)) is None
 
 
 def _elsewhere(
