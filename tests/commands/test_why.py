@@ -184,7 +184,11 @@ def test_an_endless_exchange_of_a_solution_with_its_test_ends_alike_every_time(b
     assert outcome.limit == "cpu"
     assert outcome.why.limit in ("cpu", "wall")  # while one of the two processes waits, it sleeps on a loaded machine
     assert [failure.test for failure in outcome.why.failures] == [0]
-    assert (outcome.why.lines[0].number, outcome.why.lines[0].text) == (2, "lists = [list(one) for one in many]")
+    # The solution knows its line; if the test's process is the first at its limit, as may happen on a loaded machine, no one asks it.
+    assert [(line.number, line.text) for line in outcome.why.lines[:1]] in (
+        [],
+        [(2, "lists = [list(one) for one in many]")],
+    )
 
 
 def test_an_endless_exchange_that_the_test_keeps_up_keeps_what_was_seen_before(box):

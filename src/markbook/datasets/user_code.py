@@ -248,21 +248,27 @@ _drawing = threading.RLock()
 
 
 @contextlib.contextmanager
-def seed_generators() -> Iterator[None]:
+def seed_generators(row: str = "") -> Iterator[None]:
     """Draw the same numbers in every run, by the seeds of lm-evaluation-harness; the caller's state is restored.
 
     PyTorch is seeded where it is already imported; importing it takes seconds.
+
+    Args:
+        row: what the numbers are drawn for, if rows are worked on one by one: each row draws its own numbers, the same
+            ones whatever was worked on before it.
     """
     import numpy as np
+
+    offset = int(digest_text(row)[:7], 16) if row else 0
 
     with _drawing:
         python_state, numpy_state = random.getstate(), np.random.get_state()  # noqa: NPY002 - tasks draw from this one
         torch = sys.modules.get("torch")
         torch_state = None if torch is None else torch.get_rng_state()
-        random.seed(0)
-        np.random.seed(1234)  # noqa: NPY002 - as above
+        random.seed(offset)
+        np.random.seed(offset + 1234)  # noqa: NPY002 - as above
         if torch is not None:
-            torch.manual_seed(1234)
+            torch.manual_seed(offset + 1234)
         try:
             yield
         finally:
@@ -317,17 +323,20 @@ def _describe_error(error: BaseException) -> str:
     return f"{type(error).__name__}: {message}".encode("utf-8", "backslashreplace").decode()
 
 
-def call_user_function(function: Function, found: Callable[..., Any], *given: Any, **options: Any) -> Any:
+def call_user_function(
+    function: Function, user_function: Callable[..., Any], *given: Any, row: str | None = None
+) -> Any:
     """Return what a function of the user's own gives.
 
     What is made of it by running more of its code, such as a list of what it yields, has to be made inside the call.
+    Numbers are drawn by `row`, the row that it works on; if that is None, the caller has seeded the generators.
 
     Raises:
         ForeignError: it raised, or ended the program.
     """
     try:
-        with _output_to_stderr:
-            return found(*given, **options)
+        with _output_to_stderr, contextlib.nullcontext() if row is None else seed_generators(row):
+            return user_function(*given)
     except KeyboardInterrupt:
         raise
     # The plugin border: whatever foreign code raises is its author's to read. `sys.exit(0)` would end a run as a success.
@@ -417,7 +426,7 @@ def filter_replies(
             return _NONE if texts_left is None else ["" if text is None else str(text) for text in texts_left]
         return str(filtered_text)  # a number, say, which stands for itself
 
-    filtered: Any = call_user_function(function, filter_row)
+    filtered: Any = call_user_function(function, filter_row, row=repr((texts_given, row)))
     if filtered is _NONE:
         raise ForeignError(f"{function.name} does not give one list of texts for a row")
     if not _is_json(filtered):

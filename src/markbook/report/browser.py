@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,8 @@ from markbook.report.run_pages import SIDES, ListedRun, address, alike, describe
 from markbook.report.words import costs
 from markbook.results.compare import read_sheets
 from markbook.results.comparison import compare_sheet
-from markbook.results.kind import open_results
+from markbook.results.kind import get_sheet, open_results
+from markbook.results.sheet import Sheet
 from markbook.store import Run, open_run
 from markbook.store.reader import foreign_paths
 
@@ -74,6 +77,8 @@ class _Opened:
     read: float = 0.0
     indexed: tuple[str, object] = ("", None)
     """The run's status and its last change when the index was begun."""
+    measures: tuple[object, Sheet | None] | None = None
+    """How its numbers were measured, with the run's status and last change when that was read."""
 
 
 class RunSite:
@@ -234,7 +239,27 @@ class RunSite:
 
     def _trend(self, number: int) -> str:
         this = describe_run(number, "", self.run(number))
-        return trend_page(number, [run for run in self._runs() if run.group == this.group])
+        runs = [run for run in self._runs() if run.group == this.group]
+        return trend_page(number, runs, self._measures)
+
+    def _measures(self, number: int) -> Sheet | None:
+        """Return the sheet of a run with no marks but those that lack something; None of one that cannot be read."""
+        opened = self._opened[number]
+        if not isinstance(run := opened.run, Run):
+            return None
+        state = (run.status, run.manifest.get("updated"))
+        if opened.measures is None or opened.measures[0] != state:
+            sheet = None
+            with contextlib.suppress(*run_pages.UNREADABLE):  # its scores stand in its run.json all the same
+                sheet = get_sheet(open_results(run), None)
+                # What `differences` reads: a whole sheet would be as large as the run.
+                lacking = {
+                    model: {sample: cell for sample, cell in cells.items() if cell.gaps}
+                    for model, cells in sheet.marks.items()
+                }
+                sheet = replace(sheet, marks=lacking, digests={}, meta={}, aliases=dict)
+            opened.measures = (state, sheet)
+        return opened.measures[1]
 
     def _run(self, number: int, query: Mapping[str, str]) -> str:
         index = self.index(number)
@@ -344,9 +369,13 @@ class _Runs:
             return self._report(request.path.removeprefix("/report/"))
         if request.path.startswith("/copy/"):
             return self._copy(request.path.removeprefix("/copy/"), request.query)
-        if request.path == "/changes":
-            return Reply(self._site.changes(request.query), headers=_APART)
-        return Reply(self._site.page(request.path, request.query))
+        try:
+            if request.path == "/changes":
+                return Reply(self._site.changes(request.query), headers=_APART)
+            return Reply(self._site.page(request.path, request.query))
+        except MarkbookError as error:  # what the runs themselves do not allow, in the words of the command
+            page = render("browse/refused.html.j2", title="This page cannot be shown", error=error)
+            return Reply(page, HTTPStatus.CONFLICT)
 
     def _copy(self, name: str, query: Mapping[str, str]) -> Reply:
         """Return a list of attempts as a file."""

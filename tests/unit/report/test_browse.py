@@ -278,7 +278,7 @@ def test_what_is_wrong_with_one_run_is_said_on_its_page(serve, tmp_path):
     number = page.split('href="/run/')[1].split('"')[0]
     reply, text = client.get(f"/run/{number}")
 
-    assert reply.status == 500
+    assert reply.status == 409
     assert "unheard-of" in text
 
 

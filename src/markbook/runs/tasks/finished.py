@@ -20,7 +20,16 @@ from markbook.results.files import get_value, reasons_text
 from markbook.results.kind import Content, Entry, ReplyUsage, Shown
 from markbook.results.sheet import STOPPED_NOTE, Aliases, Cell, Sheet, make_cell
 from markbook.runs.tasks.scorers import UNBOUNDED
-from markbook.runs.tasks.summaries import TaskAnswer, TasksView, is_right, join_prompt, main_metric, pass_cell, question
+from markbook.runs.tasks.summaries import (
+    TaskAnswer,
+    TasksView,
+    is_right,
+    join_prompt,
+    main_metric,
+    pass_cell,
+    question,
+    say_other_measures,
+)
 from markbook.text import cut
 from markbook.types import Direction, Missing, Summary, SummaryRecord, digest_text
 
@@ -61,6 +70,8 @@ def task_sheet(view: TasksView, metric: str | None, *, name: str) -> Sheet:
         )
         for task, record in records.items()
     }
+    differing = say_other_measures(chosen, {task: record["signature"] for task, record in records.items()})
+    notes = (*([STOPPED_NOTE] if "stopped" in view.summary else []), *([f"{differing}."] if differing else []))
     own, _, pipeline = chosen.partition(",")
     marks_by_model: dict[str, dict[str, list[_Mark]]] = {}
     meta: dict[str, Mapping[str, str]] = {}
@@ -93,7 +104,7 @@ def task_sheet(view: TasksView, metric: str | None, *, name: str) -> Sheet:
         marks[model] = {sample: _cell(row_answers, own, limits) for sample, row_answers in answers.items()}
     return Sheet(
         chosen, marks, range=limits, direction=summaries[0].direction, meta=meta, digests=digests, by_place=by_place,
-        notes=(STOPPED_NOTE,) if "stopped" in view.summary else (), task="" if several else next(iter(tasks)),
+        notes=notes, task="" if several else next(iter(tasks)),
         signatures=signatures, is_of_rows=means.is_no_mean(), aliases=partial(_aliases, view, several=several),
     )  # fmt: skip
 
