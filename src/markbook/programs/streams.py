@@ -362,8 +362,7 @@ _OUT_OF_TIME = 10
 
 def is_plain_python(job: Job) -> bool:
     """Whether an answer can be run without an interpreter's start: one text in Python that talks to nobody."""
-    judge = job.sample.judge
-    is_python = find(job.sample.language or "python").language.name == "python"
+    judge, is_python = job.sample.judge, find(job.sample.language or "python").language.name == "python"
     return is_python and not job.files and not (judge is not None and judge.is_interactive)
 
 
@@ -377,7 +376,6 @@ class AttemptInTurns:
         self._level = level
         self._right = right
         self._tool = find(job.sample.language or "python")
-        self._is_built = self._has_run = False
         limits, language = limits_for(job), self._tool.language
         memory = limits.memory_bytes + language.runtime_bytes
         self._limits = replace(limits, processes=max(limits.processes, language.processes), memory_bytes=memory)
@@ -429,8 +427,10 @@ class AttemptInTurns:
             was_known = self._right.is_known(self._sample, index)
             takes = yield from self._right.canonical(self._job, index, self._begin, seat)
             if not was_known:
-                # the canonical solution was built where the answer had been, and run where it was
-                self._is_built = self._has_run = False
+                # the canonical solution was built and run where the answer had been
+                self._has_run = False
+                if self._is_built:
+                    yield from self._built(program)
         return replace(tested, checked=checkers.broken_by_output(tested.checked)) if takes else tested
 
     def _begin(self, job: Job) -> Callable[[Seat[Outcome]], Steps[Outcome]]:
@@ -455,8 +455,6 @@ class AttemptInTurns:
         for passes_left in range(judge.passes if judge else 1, 0, -1):
             phase = Phase(program.run, self._limits, stdin=stdin, environment=program.environment)
             if judge is not None and judge.is_interactive:
-                if not self._is_built:
-                    yield from self._built(program)
                 tested, feedback = yield from self._talk(phase, program, test, feedback, passes_left - 1)
             else:
                 ran = yield from self._run(phase, program)

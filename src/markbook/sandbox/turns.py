@@ -121,14 +121,14 @@ class Seats(Generic[T]):
         Raises:
             Stopped: whoever wanted them does not any more.
         """
-        worker_pools = [self._worker_pool(side) for side in self._sides()]
+        worker_pools = self._pools().values()
         for worker_pool in worker_pools:
             worker_pool.start()
         source = iter(attempts)
         count = min(len(worker_pool.workers) for worker_pool in worker_pools)
         seats: list[Seat[T]] = [Seat(number) for number in range(count)]
         for seat in seats:
-            for side in self._sides():
+            for side in self._pools():
                 self._selector.register(self._worker(seat, side).sock, selectors.EVENT_READ, (seat, side))
         if self.stop is not None:
             self._selector.register(self.stop, selectors.EVENT_READ)
@@ -153,9 +153,6 @@ class Seats(Generic[T]):
                 for worker_pool in worker_pools:
                     worker_pool.close()  # left early: what runs is of no use to anybody
 
-    def _sides(self) -> list[WorkerRole]:
-        return list(self._pools())
-
     def _pools(self) -> dict[WorkerRole, WorkerPool]:
         pools = {WorkerRole.PROGRAM: self.programs, WorkerRole.JUDGE: self.judges, WorkerRole.PYTHON: self.pythons}
         return {side: worker_pool for side, worker_pool in pools.items() if worker_pool is not None}
@@ -175,8 +172,8 @@ class Seats(Generic[T]):
             seat.steps = None
             return
         seat.turn, seat.found = turn, {}
-        seat.waits = {side for side in self._sides() if turn.of(side) is not None}
-        if len(seat.waits) == len(_JOINED) and turn.stops is not None:
+        seat.waits = {side for side in self._pools() if turn.of(side) is not None}
+        if turn.stops is not None and len(seat.waits) == len(_JOINED):
             # what one side writes the other reads; a third pipe each, whose end stops the program on that side
             (to_program, from_judge), (to_judge, from_program) = os.pipe(), os.pipe()
             seat.ends = {WorkerRole.PROGRAM: (to_program, from_program), WorkerRole.JUDGE: (to_judge, from_judge)}
@@ -187,22 +184,21 @@ class Seats(Generic[T]):
         for side in sorted(seat.waits):
             run = turn.of(side)
             assert run is not None
+            worker = self._worker(seat, side)
             try:
-                if side is WorkerRole.PYTHON and not run.goes_on:
-                    self._examine_anew(seat)
-                self._worker(seat, side).give(run, in_python(run) if side is WorkerRole.PYTHON else on_wire(run, 0))
+                if side is not WorkerRole.PYTHON:
+                    worker.give(run, on_wire(run, 0))
+                    continue
+                self._selector.unregister(worker.sock)
+                try:
+                    if not run.goes_on:  # no answer is run by a process that has seen another one
+                        worker.examine_anew()
+                finally:
+                    self._selector.register(worker.sock, selectors.EVENT_READ, (seat, side))
+                worker.give(run, in_python(run))
             except WorkerLost:
                 self._lost(seat, side)
                 return  # the attempt has begun anew, and both sides have theirs: given twice, answers would be a turn late
-
-    def _examine_anew(self, seat: Seat[T]) -> None:
-        """Have no answer run by a process that has seen another one."""
-        worker = self._worker(seat, WorkerRole.PYTHON)
-        self._selector.unregister(worker.sock)
-        try:
-            worker.examine_anew()
-        finally:
-            self._selector.register(worker.sock, selectors.EVENT_READ, (seat, WorkerRole.PYTHON))
 
     def _collect(self, seats: list[Seat[T]]) -> None:
         busy = [(seat, side) for seat in seats for side in seat.waits]

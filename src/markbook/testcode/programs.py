@@ -207,6 +207,8 @@ _LOOKS = re.compile(
     r"|\b(?:unittest|pytest|exit|quit|SystemExit)\b"
 )
 """What a program has that may have to be completed, but for a `check`."""
+_IN_LOOKS = ("class", "test", "__name__", "exit", "Exit", "quit")
+"""Of these it has one where it has that: a program is searched for words in a fifth of the time."""
 _CHECK = re.compile(r"^def[ \t]+check\b", re.MULTILINE)
 _CHECKED = re.compile(r"^check\(", re.MULTILINE)
 _RUNNERS = frozenset(("unittest.main", "pytest.main"))
@@ -264,7 +266,7 @@ def complete_program(program: str, entry: str = "") -> str:
         entry: what they test is called; `check` is not called without.
     """
     is_checked = not entry or not _CHECK.search(program) or _CHECKED.search(program)
-    if is_checked and not _LOOKS.search(program):
+    if is_checked and not (any(word in program for word in _IN_LOOKS) and _LOOKS.search(program)):
         return program
     return _remembered(program, entry) if len(program) < _LONG else _complete_unittest(program, entry)
 

@@ -39,7 +39,7 @@ def run(ends: list[int], stage: Stage, guard: Guard) -> NoReturn:
     try:
         text, reader, writer, errors = ends
         stage.leave()
-        code, seed = marshal.loads(_open(text, ((reader, 0), (writer, 1), (errors, 2))))
+        code, seed = marshal.loads(_take_over(text, ((reader, 0), (writer, 1), (errors, 2))))
         guard(os.getpid())
         # as in a fresh interpreter: where this process was forked from it is turned off
         gc.enable()
@@ -49,7 +49,7 @@ def run(ends: list[int], stage: Stage, guard: Guard) -> NoReturn:
     os._exit(status)
 
 
-def _open(text: int, standard: tuple[tuple[int, int], ...]) -> bytes:
+def _take_over(text: int, standard: tuple[tuple[int, int], ...]) -> bytes:
     """Return what a file holds, and put others in the place of the standard streams."""
     data = os.pread(text, os.lseek(text, 0, os.SEEK_END), 0)
     os.close(text)
@@ -119,13 +119,11 @@ def prepare() -> None:
     text = marshal.dumps((compile(_REHEARSED, FILE, "exec"), False))
     for number, descriptor in enumerate((null_file, writer, writer)):
         os.dup2(descriptor, number)
-    _made[:] = _streams()
+    _made[:], _modules[:] = _streams(), [_main_module() for _ in range(1 + _REHEARSALS)]
     for _ in range(_REHEARSALS):
-        _open(os.dup(null_file), ((os.dup(null_file), 0), (os.dup(writer), 1), (os.dup(writer), 2)))
+        _take_over(os.dup(null_file), ((os.dup(null_file), 0), (os.dup(writer), 1), (os.dup(writer), 2)))
         code, seed = marshal.loads(text)
-        _modules.append(_main_module())
         _main(code, seed, is_last=False)
-    _modules.append(_main_module())
     for descriptor in (null_file, reader, writer):
         os.close(descriptor)
     for number, descriptor in enumerate(saved):
