@@ -107,6 +107,7 @@ def test_a_batch_is_streamed_as_it_is_marked(client):
     with client.stream("POST", "/v1/mark", json=body, headers={"Accept": "application/x-ndjson"}) as got:
         lines = [json.loads(line) for line in got.iter_lines()]
     assert got.headers["content-type"].startswith("application/x-ndjson")
+    assert "server" not in got.headers
     assert [(line["index"], line["id"], line["reward"], line["reason"]) for line in lines] == [
         (0, "s", None, "timeout"),
         (1, "r", 1.0, None),
