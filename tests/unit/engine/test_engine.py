@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from support.load import allowed
+from support.load import PATIENCE, allowed
 
 from markbook.engine import Inline, local, open_engine
 from markbook.errors import ConfigError
@@ -26,8 +26,19 @@ def test_inline_hands_results_and_errors_on():
         assert isinstance(executor.submit(operator.truediv, 1, 0).exception(), ZeroDivisionError)
 
 
-def test_two_workers_do_the_work():
+def meet(mine, other):
+    """Return whether the other call is under way at the same time."""
+    mine.touch()
+    deadline = time.monotonic() + PATIENCE
+    while not other.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return other.exists()
+
+
+def test_two_workers_do_the_work_at_once(tmp_path):
+    a, b = tmp_path / "a", tmp_path / "b"
     with local(2) as executor:
+        assert list(executor.map(meet, [a, b], [b, a])) == [True, True]
         assert list(executor.map(abs, [-1, -2, -3])) == [1, 2, 3]
 
 
