@@ -330,22 +330,11 @@ def test_too_few_rows_for_the_examples_are_named():
         Examples(FewShot(1, sampler="default"), [{"n": 1}, {"n": 1}]).of({"n": 1})
 
 
-LM_EVAL = (
-    "task: t\ndataset_path: json\ndataset_kwargs: {data_files: {test: rows.jsonl}}\ntest_split: test\n"
-    "doc_to_text: '{{ q }}'\ndoc_to_target: '{{ a }}'\nnum_fewshot: "
-)
-
-
-def test_a_null_context_is_a_word_in_a_task_of_the_harness(tmp_path):
-    text = LM_EVAL.replace("{{ q }}", "{{ q }} {{ context }}")
-
-    (sample,) = load_samples(make(tmp_path, text + "0\n", [{"q": "why?", "a": "1", "context": None}])).samples
-
-    assert sample.input == "why? None"
-
-
 def test_a_row_that_may_be_its_own_example_is_a_warning(tmp_path):
-    text = LM_EVAL + "1\n"
+    text = (
+        "task: t\ndataset_path: json\ndataset_kwargs: {data_files: {test: rows.jsonl}}\ntest_split: test\n"
+        "doc_to_text: '{{ q }}'\ndoc_to_target: '{{ a }}'\nnum_fewshot: 1\n"
+    )
     rows = [{"q": str(n), "a": str(n)} for n in range(3)]
 
     leaky = load_samples(make(tmp_path, text, rows))
