@@ -20,7 +20,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from markbook.store import RealDisk
+from markbook.store import Disk
 from markbook.store.journal import Journal, to_line
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -31,7 +31,7 @@ ASKED = 80_000
 
 
 def journal(folder: Path, rows: int) -> None:
-    log = Journal.start(RealDisk(), folder / "journal")
+    log = Journal.start(Disk(), folder / "journal")
     for number in range(rows):
         log.add("outcome", ("model", f"task_{number}", 0), ROW)
     log.close()

@@ -17,7 +17,7 @@ from support.review_kit import only_run
 from test_exam_reliability import descendants, gone
 from test_store_faults import COUNTED
 
-from markbook.store import RealDisk, RunWriter, open_run, run as run_module
+from markbook.store import Disk, RunWriter, open_run, run as run_module
 
 ALL = pytest.mark.parametrize("name", list(MAKERS))
 ASKING = pytest.mark.parametrize("name", list(LONG))
@@ -50,7 +50,7 @@ class LostPowerError(BaseException):
     """The process ends here; no handler of the program runs after it."""
 
 
-class DyingDisk(RealDisk):
+class DyingDisk(Disk):
     """Works for some operations and never again: with an error, or with the end of the process."""
 
     left = 0
@@ -70,7 +70,7 @@ for _name in COUNTED:
 
     def _counted(self, *args, _name=_name):
         self.step()
-        return getattr(RealDisk, _name)(self, *args)
+        return getattr(Disk, _name)(self, *args)
 
     setattr(DyingDisk, _name, _counted)
 
@@ -79,7 +79,7 @@ def dying(monkeypatch, operations, code):
     """Let every disk die together after so many operations."""
     monkeypatch.setattr(DyingDisk, "left", operations)
     monkeypatch.setattr(DyingDisk, "code", code)
-    monkeypatch.setattr(run_module, "RealDisk", DyingDisk)
+    monkeypatch.setattr(run_module, "Disk", DyingDisk)
 
 
 def taken_up(command, output):

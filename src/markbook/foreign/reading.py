@@ -6,7 +6,6 @@ import functools
 import json
 import math
 import os
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,6 +20,7 @@ from markbook.files.jsonl import Line, Rejection, parse_object, read_jsonl
 from markbook.files.spool import Spool
 from markbook.files.tables import read_table
 from markbook.marks import Column, Row
+from markbook.measurements import choose_direction
 from markbook.text import cut
 from markbook.types import Direction, Missing, MissingKind, digest_text
 
@@ -278,11 +278,16 @@ def objects(value: object) -> list[Mapping[str, object]]:
 
 
 def collect_columns(
-    rows: Iterable[Row], *, first: Sequence[str] = (), lower: Iterable[str] = (), are_verdicts: bool = False
+    rows: Iterable[Row],
+    *,
+    first: Sequence[str] = (),
+    directions: Mapping[str, Direction] | None = None,
+    are_verdicts: bool = False,
 ) -> dict[str, Column]:
     """Return the metrics of rows; the range is 0..1 where every value lies in it, else it has no ends.
 
-    The metrics in `first` come first; of those in `lower` less is better; `are_verdicts` says that all are verdicts of tests.
+    The metrics in `first` come first; `directions` says which way is better of those of which the file does, and the names of the
+    others say it; `are_verdicts` says that all are verdicts of tests.
     """
     ranges: dict[str, bool] = {}
     if isinstance(rows, MarkedRows):
@@ -292,12 +297,11 @@ def collect_columns(
             _note_range(ranges, row)
     # A range is a fact of the values: 0..1 is claimed only where none of them lies outside.
     names = sorted(ranges, key=lambda name: first.index(name) if name in first else len(first))
-    less = set(lower)
-    columns = {}
-    for name in names:
-        direction: Direction = "lower" if name in less else "higher"
-        columns[name] = Column((0.0, 1.0) if ranges[name] else UNBOUNDED, direction, are_verdicts)
-    return columns
+    stated = directions or {}
+    return {
+        name: Column((0.0, 1.0) if ranges[name] else UNBOUNDED, choose_direction(stated.get(name), name), are_verdicts)
+        for name in names
+    }
 
 
 def names_apart(texts: Mapping[str, str]) -> dict[str, str]:
@@ -307,72 +311,6 @@ def names_apart(texts: Mapping[str, str]) -> dict[str, str]:
     """
     several = Counter(texts.values())
     return {text: name if several[name] == 1 else f"{name} {digest_text(text)[:8]}" for text, name in texts.items()}
-
-
-_LOWER = ("bits_per_byte", "logprob_per_byte")
-_ERRORS = frozenset(
-    [
-        "brier",
-        "cer",
-        "distance",
-        "error",
-        "errors",
-        "hallucination",
-        "latency",
-        "loss",
-        "mae",
-        "mse",
-        "nll",
-        "perplexity",
-        "ppl",
-        "rmse",
-        "ter",
-        "toxic",
-        "toxicity",
-        "wer",
-    ]
-)
-_MERITS = frozenset(
-    [
-        "acc",
-        "accuracy",
-        "bleu",
-        "correct",
-        "em",
-        "exact",
-        "f1",
-        "free",
-        "grade",
-        "mark",
-        "match",
-        "pass",
-        "passed",
-        "points",
-        "precision",
-        "rating",
-        "recall",
-        "reduction",
-        "reward",
-        "rouge",
-        "score",
-        "similarity",
-        "skill",
-        "success",
-        "win",
-    ]
-)
-
-
-def find_direction(metric: str) -> Direction | None:
-    """Return which way is better by the name of a metric, where a file does not say it; None where the name does not either.
-
-    >>> find_direction("WER (test)"), find_direction("meanSquaredError"), find_direction("edit_distance_similarity")
-    ('lower', 'lower', 'higher')
-    """
-    parts = {part.lower() for part in re.findall(r"[A-Z]?[a-z]+\d?|[A-Z]+\d?(?![a-z])", metric)}
-    if metric.startswith(_LOWER) or (parts & _ERRORS and not parts & _MERITS - {"score"}):
-        return "lower"
-    return "higher" if parts & _MERITS else None
 
 
 def lower_name(metric: str) -> str:

@@ -260,6 +260,23 @@ def _lines(path: Path, problems: list[str]) -> Iterable[Line]:
             problems.append(f"{line.at}: no key 'id': row skipped")
 
 
+def _check_systems(labels: Iterable[Label], read: _Read) -> None:
+    """Refuse labels of two systems for rows that do not say whose they are: they would be two raters of one.
+
+    Raises:
+        DataError: they are, with the place of the first of the second system.
+    """
+    first = ""
+    for label in labels:
+        is_unnamed = (label.id, label.system) not in read.rows and (label.id, "") in read.scores
+        if label.system and not label.against and is_unnamed and label.system != (first := first or label.system):
+            raise DataError(
+                f"labels of {first!r} and of {label.system!r}, and the judged rows do not say whose they are",
+                at=label.at,
+                hint="add `system` to the judged rows, or give the labels of one system",
+            )
+
+
 def _join(read: _Read, request: CorrectionRequest) -> None:
     """Put every label beside the row that it is about."""
     labels = read_labels(request.labels)
@@ -268,6 +285,7 @@ def _join(read: _Read, request: CorrectionRequest) -> None:
     systems = {system for _, system in read.rows}
     # With one system only, labels may leave its name out.
     only = next(iter(systems)) if len(systems) == 1 else ""
+    _check_systems(labels.labels, read)
     for label in labels.labels:
         key = (label.id, label.system)
         if key not in read.rows:

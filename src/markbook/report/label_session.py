@@ -32,7 +32,7 @@ from markbook.judge.labels import (
 from markbook.judge.rubrics import Criterion, Rubric
 from markbook.report.item import ShownStep, describe_steps
 from markbook.results.judged import JudgedAnswers, JudgedRun, read_judged
-from markbook.store.disk import Disk, RealDisk
+from markbook.store.disk import Disk
 from markbook.trace import Trace
 from markbook.traces import read_traces
 from markbook.why import Why
@@ -69,7 +69,7 @@ class LabelBook:
         self.rater = rater
         self.path = folder / f"{rater}.jsonl"
         self.labels: dict[Key, Label] = {}
-        self.disk = disk or RealDisk()
+        self.disk = disk or Disk()
         with os_errors_as(StorageError, "the labels cannot be written", self.path):
             self._open()
 
@@ -489,7 +489,7 @@ def _draw_items(judged: JudgedRun, options: SittingOptions) -> tuple[list[Drawn]
 @contextmanager
 def _books(folder: Path, raters: tuple[str, ...]) -> Iterator[tuple[list[LabelBook], list[Label]]]:
     """Yield the raters' files and what others have said; the folder is nobody else's meanwhile."""
-    disk = RealDisk()
+    disk = Disk()
     with os_errors_as(OutputError, "the labels' folder cannot be made", folder):
         disk.make_parents(folder)
     # Taken before a book is read, so that two sittings never add to one file.

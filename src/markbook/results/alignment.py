@@ -151,7 +151,8 @@ def merge_sheets(sheets: Sequence[tuple[str, Sheet]], notes: Sequence[str] = ())
     kinds = {(sheet.metric, sheet.direction) for _, sheet in sheets}
     if len(kinds) > 1:
         raise DataError(
-            "the runs are marked by different metrics: " + ", ".join(sorted(kind[0] for kind in kinds)),
+            "the runs are marked by different metrics: "
+            + ", ".join(sorted(f"{metric} ({direction} is better)" for metric, direction in kinds)),
             hint="name the metric of each with --metric, once for each name: --metric acc --metric match",
         )
     first = sheets[0][1]

@@ -6,7 +6,7 @@ evaluation_1790000000/
     <reports>           pure functions of the journal, each written whole or not at all
 """
 
-from markbook.store.disk import Disk, RealDisk, replace_file
+from markbook.store.disk import Disk, replace_file
 from markbook.store.journal import StoredRow, encode
 from markbook.store.reader import Run, find_run, find_runs, open_manifest, open_run
 from markbook.store.run import Manifest, RunWriter
@@ -14,7 +14,6 @@ from markbook.store.run import Manifest, RunWriter
 __all__ = [
     "Disk",
     "Manifest",
-    "RealDisk",
     "Run",
     "RunWriter",
     "StoredRow",

@@ -3,7 +3,7 @@
 Theory of operation
 -------------------
 Everything that must survive a power cut goes through `Disk`. Each of its methods is one step that can fail, or be the last
-one before a crash. `RealDisk` does them; the tests have a second one, which keeps what a disk would and can stop the run
+one before a crash. The tests have a second one, which keeps what a disk would and can stop the run
 before and after every step. It models what POSIX leaves open:
 
 - Bytes that were written and not synced may be there, may be missing, or may be there in part (a torn last write).
@@ -28,7 +28,7 @@ import stat
 import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import BinaryIO
 
 from markbook.errors import EnvironmentUnfitError, RunInUseError
 
@@ -100,99 +100,49 @@ _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _TEXT = 0o644
 
 
-class Lock(Protocol):
-    """The right to write in a folder."""
+class Disk:
+    """What the store does to files. Each call is one step that can fail or be the last one before a crash.
 
-    def release(self) -> None:
-        """Give it back; doing so twice does no harm."""
+    Links are never followed at the last step of a path.
+    """
 
-
-class Disk(Protocol):
-    """What the store does to files. Each call is one step that can fail or be the last one before a crash."""
-
-    def lock(self, folder: Path) -> Lock:
+    def lock(self, folder: Path) -> FolderLock:
         """Take the right to write in a folder, or raise RunInUseError."""
-
-    def make_parents(self, path: Path) -> None:
-        """Make a folder with its parents, if it is not there."""
-
-    def make_folder(self, path: Path) -> None:
-        """Make a folder that does not exist; its parent does."""
-
-    def create(self, path: Path) -> BinaryIO:
-        """Open a new file for writing; it must not exist."""
-
-    def append(self, path: Path) -> BinaryIO:
-        """Open an existing file for appending."""
-
-    def write(self, file: BinaryIO, data: bytes) -> None:
-        """Write all of the data; it is safe only after `sync`."""
-
-    def sync(self, file: BinaryIO) -> None:
-        """Return when everything written to the file would survive a power cut."""
-
-    def close(self, file: BinaryIO) -> None:
-        """Close without syncing."""
-
-    def truncate(self, path: Path, size: int) -> None:
-        """Cut a file to a size, and sync it."""
-
-    def rename(self, old: Path, new: Path) -> None:
-        """Put one file in the place of another; it is safe only after `sync_folder`."""
-
-    def remove(self, path: Path) -> None:
-        """Remove a file."""
-
-    def sync_folder(self, path: Path) -> None:
-        """Return when the folder's entries would survive a power cut."""
-
-    def chunks(self, path: Path) -> Iterator[bytes]:
-        """Read a file from its start, a piece at a time."""
-
-    def line_at(self, path: Path, offset: int) -> bytes:
-        """Read the line that begins at an offset."""
-
-    def names(self, path: Path) -> list[str]:
-        """Return the names in a folder, sorted."""
-
-    def exists(self, path: Path) -> bool:
-        """Whether there is a file or folder of this name, not counting what a link points to."""
-
-    def is_folder(self, path: Path) -> bool:
-        """Whether there is a folder of this name, and no link in its place."""
-
-
-class RealDisk:
-    """The machine's own files. Links are never followed at the last step of a path."""
-
-    def lock(self, folder: Path) -> Lock:
         return FolderLock(folder)
 
     def make_parents(self, path: Path) -> None:
+        """Make a folder with its parents, if it is not there."""
         os.makedirs(path, exist_ok=True)
 
     def make_folder(self, path: Path) -> None:
+        """Make a folder that does not exist; its parent does."""
         os.mkdir(path)
 
     def create(self, path: Path) -> BinaryIO:
+        """Open a new file for writing; it must not exist."""
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK
         return os.fdopen(os.open(path, flags, _TEXT), "wb", buffering=0)
 
     def append(self, path: Path) -> BinaryIO:
+        """Open an existing file for appending."""
         return os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND | _NO_LINK), "ab", buffering=0)
 
     def write(self, file: BinaryIO, data: bytes) -> None:
+        """Write all of the data; it is safe only after `sync`."""
         view = memoryview(data)
         while view:  # a raw write may be short, most of all on a disk that is filling up
             view = view[file.write(view) :]
 
     def sync(self, file: BinaryIO) -> None:
+        """Return when everything written to the file would survive a power cut."""
         getattr(os, "fdatasync", os.fsync)(file.fileno())
 
     def close(self, file: BinaryIO) -> None:
+        """Close without syncing."""
         file.close()
 
     def truncate(self, path: Path, size: int) -> None:
+        """Cut a file to a size, and sync it."""
         handle = os.open(path, os.O_WRONLY | _NO_LINK)
         try:
             os.ftruncate(handle, size)
@@ -201,12 +151,15 @@ class RealDisk:
             os.close(handle)
 
     def rename(self, old: Path, new: Path) -> None:
+        """Put one file in the place of another; it is safe only after `sync_folder`."""
         os.replace(old, new)
 
     def remove(self, path: Path) -> None:
+        """Remove a file."""
         os.unlink(path)
 
     def sync_folder(self, path: Path) -> None:
+        """Return when the folder's entries would survive a power cut."""
         if os.name == "nt":
             return  # Windows has no handle on a folder to sync
         handle = os.open(path, os.O_RDONLY)
@@ -216,22 +169,27 @@ class RealDisk:
             os.close(handle)
 
     def chunks(self, path: Path) -> Iterator[bytes]:
+        """Read a file from its start, a piece at a time."""
         with os.fdopen(os.open(path, os.O_RDONLY | _NO_LINK), "rb", buffering=0) as file:
             while data := file.read(READ_SIZE):
                 yield data
 
     def line_at(self, path: Path, offset: int) -> bytes:
+        """Read the line that begins at an offset."""
         with os.fdopen(os.open(path, os.O_RDONLY | _NO_LINK), "rb") as file:
             file.seek(offset)
             return file.readline()
 
     def names(self, path: Path) -> list[str]:
+        """Return the names in a folder, sorted."""
         return sorted(os.listdir(path))
 
     def exists(self, path: Path) -> bool:
+        """Whether there is a file or folder of this name, not counting what a link points to."""
         return os.path.lexists(path)
 
     def is_folder(self, path: Path) -> bool:
+        """Whether there is a folder of this name, and no link in its place."""
         return os.path.lexists(path) and stat.S_ISDIR(os.lstat(path).st_mode)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from markbook.errors import DataError, StorageError, UsageError, os_errors_as, suggest_path
 from markbook.files.content import looking_into
 from markbook.plugins import factory, names, need
-from markbook.store.disk import Disk, RealDisk
+from markbook.store.disk import Disk
 from markbook.store.integrity import FINISHED, find_damage
 from markbook.store.journal import StoredRow, encode, locate, read, row_at
 from markbook.types import Summary
@@ -54,7 +54,7 @@ class Run:
             path = self.folder / "run.json"
             raise DataError("run.json is damaged: its config is not the one that the run was made with", at=str(path))
         with os_errors_as(StorageError, "the journal cannot be read", self.folder):
-            damage = find_damage(RealDisk(), self.folder, self.manifest)
+            damage = find_damage(Disk(), self.folder, self.manifest)
         if damage is not None:
             raise damage.error()
 
@@ -62,17 +62,17 @@ class Run:
         """Yield the journal's acknowledged rows of a kind, in order, one at a time."""
         return (
             row
-            for row in read(RealDisk(), self.folder / "journal", is_finished=self.status in FINISHED)
+            for row in read(Disk(), self.folder / "journal", is_finished=self.status in FINISHED)
             if row.kind == kind
         )
 
     def locate_all(self) -> Iterator[tuple[int, StoredRow]]:
         """Yield the rows of every kind in journal order, each with its location for `row_at`."""
-        return locate(RealDisk(), self.folder / "journal", is_finished=self.status in FINISHED)
+        return locate(Disk(), self.folder / "journal", is_finished=self.status in FINISHED)
 
     def row_at(self, location: int) -> StoredRow:
         """Return the row at a location."""
-        return row_at(RealDisk(), self.folder / "journal", location)
+        return row_at(Disk(), self.folder / "journal", location)
 
     def to_pandas(self) -> Any:
         """Return one row an attempt as a pandas data frame.
@@ -204,7 +204,7 @@ def open_run(path: str | os.PathLike[str], *, check: bool = True, columns: Mappi
         folder = folder.parent
     if folder.is_file() and (other := foreign_run(folder, columns)) is not None:
         return other
-    record = read_manifest(RealDisk(), folder)
+    record = read_manifest(Disk(), folder)
     if record is None:
         raise DataError("this is not a run folder: it has no run.json", at=str(folder))
     run = Run(folder, record)
@@ -219,7 +219,7 @@ def open_manifest(path: str | os.PathLike[str]) -> dict[str, object] | None:
     Raises:
         DataError: it is damaged, or of another version.
     """
-    return read_manifest(RealDisk(), Path(path))
+    return read_manifest(Disk(), Path(path))
 
 
 def read_manifest(disk: Disk, folder: Path) -> dict[str, object] | None:

@@ -39,7 +39,7 @@ from typing import Any, Self
 from markbook.errors import OutputError, StorageError, UsageError
 from markbook.installed import version
 from markbook.store import integrity
-from markbook.store.disk import Disk, Lock, RealDisk, replace_file
+from markbook.store.disk import Disk, FolderLock, replace_file
 from markbook.store.journal import Journal, KeySet, StoredRow, encode, locate, read, row_at
 from markbook.store.reader import SCHEMA, digest_identity, read_manifest
 from markbook.types import Key
@@ -76,7 +76,7 @@ class RunWriter:
     Leaving it with an exception marks the run `on_interrupt`: everything acknowledged is kept and `resume` goes on.
     """
 
-    def __init__(self, folder: Path, manifest: Manifest, lock: Lock, disk: Disk) -> None:
+    def __init__(self, folder: Path, manifest: Manifest, lock: FolderLock, disk: Disk) -> None:
         """Use `create` or `resume`."""
         self.folder = folder
         self.manifest = manifest
@@ -101,7 +101,7 @@ class RunWriter:
         Raises:
             OutputError: the folder cannot be made or written; no work was done.
         """
-        disk = disk or RealDisk()
+        disk = disk or Disk()
         try:
             disk.make_parents(output)
             folder = stem = output / f"evaluation_{int(time.time())}"
@@ -138,10 +138,10 @@ class RunWriter:
             RunInUseError: another process works in it.
             OutputError: it cannot be written.
         """
-        disk = disk or RealDisk()
+        disk = disk or Disk()
         if not disk.is_folder(folder):
             raise UsageError("there is no such run folder to resume", at=str(folder))
-        lock: Lock | None = None
+        lock: FolderLock | None = None
         try:
             lock = disk.lock(folder)
             writer = cls(folder, manifest, lock, disk)

@@ -427,14 +427,14 @@ class Suites:
         """What names were given: `Base = unittest.TestCase`."""
 
     def calls(self, entry: str, *, all_cases: bool) -> Iterator[str]:
-        """Yield the calls of tests that nothing speaks of where the program is executed."""
+        """Yield the calls of tests that nothing speaks of where the program is executed; a class's also where another inherits them."""
         spoken = self.collect_spoken()
-        inherited = {base.id for node in self.classes.values() for base in node.bases if isinstance(base, ast.Name)}
         cases = [node for node in self.classes.values() if self.is_case(node)]
+        mixed_in = {getattr(base, "id", "") for node in cases for base in node.bases}
         cases = [node for node in cases if all_cases or node.name not in spoken]
         for node in self.tree.body:
             if isinstance(node, ast.ClassDef):
-                if node.name not in spoken | inherited and self.is_collected(node):
+                if node.name not in spoken | mixed_in and self.is_collected(node):
                     yield from self._calls_of_class(node)
             elif isinstance(node, _Function) and node.name not in spoken:
                 if node.name == "check" and entry and _count_required(node) == 1:

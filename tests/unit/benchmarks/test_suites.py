@@ -277,6 +277,45 @@ def test_one_of_which_nothing_was_executed_is_unchecked():
     assert [(test.passed, test.verdict.value) for test in outcome.tests] == [(True, "unchecked")]
 
 
+FIRST = "def test_a(): assert f(1) == 2\n"
+MORE = "def eq(a, b): assert a == b\n"
+MAKE = "def make(n):\n    def t(*own): assert f(n) == n + 1\n    return t\n"
+UNRUN = {
+    "a function that yields": f"{FIRST}def test_b():\n    yield\n    assert f(2) == 3\n",
+    "a class in a class": "class TestA:\n    class TestB:\n        def test_b(self): assert f(2) == 3\n    def test_a(self): assert f(1) == 2\n",
+    "a function in a `try`": f"{FIRST}try:\n    def test_b(): assert f(2) == 3\nexcept ImportError: pass\n",
+    "a function in a `with`": f"import contextlib\n{FIRST}with contextlib.suppress(ImportError):\n    def test_b(): assert f(2) == 3\n",
+    "a lambda": f"{FIRST}{MORE}test_b = lambda: eq(f(2), 3)\n",
+    "a function that another one makes": f"{FIRST}{MAKE}test_b = make(2)\n",
+    "a method that a function makes": f"{MAKE}class TestA:\n    test_b = make(2)\n    def test_a(self): assert f(1) == 2\n",
+    "a loop over nothing": f"{FIRST}def test_b():\n    for n in range(0): assert f(n) == n + 1\n",
+    "a case of a generic case": "import unittest\nfrom typing import Generic, TypeVar\nT = TypeVar('T')\nclass A(unittest.TestCase, Generic[T]):\n"
+    "    def test_a(self): self.assertEqual(f(1), 2)\nclass B(A[int]):\n    def test_b(self): self.assertEqual(f(2), 3)\n",
+    "a case that is only named": f"{CASE}class More(unittest.TestCase):\n    def test_b(self): self.assertEqual(f(2), 3)\ncases = [More]\n",
+    "a suite that is only made": f"{CASE}class More(unittest.TestCase):\n    def test_b(self): self.assertEqual(f(2), 3)\nsuite = unittest.TestSuite([More('test_b')])\n",
+    "a case out of a function": f"import unittest\ndef eq(self): self.assertEqual(f(2), 3)\nT = type('T', (unittest.TestCase,), {{'test_b': eq}})\n{CASE}",
+    "calls that nobody reads": f"{FIRST}def w(n): assert f(n) == n + 1\nmap(w, [2])\n",
+    "what is called at the end": f"import atexit\n{FIRST}def w(): assert f(2) == 3\natexit.register(w)\n",
+    "a main guard with more": f"{FIRST}def main(): assert f(2) == 3\nif __name__ == '__main__' and True: main()\n",
+    "a test that skips itself": "import unittest\nclass A(unittest.TestCase):\n    def test_a(self): self.assertEqual(f(1), 2)\n"
+    "    def test_b(self):\n        self.skipTest('')\n        self.assertEqual(f(2), 3)\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNRUN)
+def test_a_pass_beside_a_test_that_nobody_runs_is_unchecked(name):
+    outcome = run_tests("def f(x): return 2\n", UNRUN[name], entry_point="f", canonical=RIGHT)
+
+    assert [(test.passed, test.verdict.value) for test in outcome.tests] == [(True, "unchecked")]
+
+
+def test_a_class_of_tests_runs_too_where_another_inherits_from_it():
+    tests = "class TestA:\n    n = 2\n    def test_a(self): assert f(self.n) == self.n + 1\nclass TestB(TestA): n = 1\n"
+    outcomes = [run_tests(code, tests, entry_point="f", canonical=RIGHT) for code in (RIGHT, "def f(x): return 2\n")]
+
+    assert [[test.passed for test in outcome.tests] for outcome in outcomes] == [[True], [False]]
+
+
 def test_an_exam_sets_aside_what_would_pass_whatever_is_tested(tmp_path):
     row = {"task_id": 1, "text": "?", "code": RIGHT, "test_setup_code": ""}
     benchmark = write_rows(

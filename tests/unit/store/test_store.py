@@ -9,7 +9,7 @@ import time
 import pytest
 
 from markbook.errors import DataError, OutputError, RunInUseError, StorageError, UsageError
-from markbook.store import Manifest, RealDisk, RunWriter, open_run
+from markbook.store import Disk, Manifest, RunWriter, open_run
 from markbook.store.journal import GROUP_ROWS, Journal, from_line, read, to_line
 
 
@@ -61,21 +61,21 @@ def test_first_row_of_a_key_wins(tmp_path, manifest):
 
 
 def test_full_group_is_acknowledged_without_commit(tmp_path):
-    journal = Journal.start(RealDisk(), tmp_path / "journal")
+    journal = Journal.start(Disk(), tmp_path / "journal")
 
     for i in range(GROUP_ROWS):
         journal.add("outcome", (i,), {})
 
-    assert len(list(read(RealDisk(), tmp_path / "journal"))) == GROUP_ROWS
+    assert len(list(read(Disk(), tmp_path / "journal"))) == GROUP_ROWS
     journal.close()
 
 
 def test_rows_that_no_other_row_follows_are_acknowledged_all_the_same(tmp_path):
-    journal = Journal.start(RealDisk(), tmp_path / "journal")
+    journal = Journal.start(Disk(), tmp_path / "journal")
 
     for count in (1, 2):
         journal.add("outcome", (count,), {})
-        while len(list(read(RealDisk(), tmp_path / "journal"))) < count:
+        while len(list(read(Disk(), tmp_path / "journal"))) < count:
             time.sleep(0.01)  # where they never come pytest ends the test
     journal.close()
 

@@ -10,13 +10,13 @@ import pytest
 from support.paths import TESTS
 
 from markbook.errors import MarkbookError, OutputError, StorageError
-from markbook.store import Manifest, RealDisk, RunWriter, journal, open_run
+from markbook.store import Disk, Manifest, RunWriter, journal, open_run
 
 MANIFEST = Manifest("exam", {"timeout": 60}, {"benchmark": "aa"})
 COUNTED = ("make_folder", "create", "append", "write", "sync", "truncate", "rename", "remove", "sync_folder")
 
 
-class FaultyDisk(RealDisk):
+class FaultyDisk(Disk):
     """Fails at one operation and, as a broken disk does, at every one after it."""
 
     def __init__(self, fail_at, code):
@@ -34,7 +34,7 @@ for _name in COUNTED:
 
     def _counted(self, *args, _name=_name):
         self.step()
-        return getattr(RealDisk, _name)(self, *args)
+        return getattr(Disk, _name)(self, *args)
 
     setattr(FaultyDisk, _name, _counted)
 
@@ -69,7 +69,7 @@ def test_every_failing_operation_ends_cleanly_and_resumes_to_the_same_bytes(
 ):
     monkeypatch.setattr(journal, "GROUP_ROWS", 3)
     monkeypatch.setattr(journal, "SEGMENT_BYTES", 900)
-    wanted = bytes_of(execute(tmp_path / "whole", RealDisk()))
+    wanted = bytes_of(execute(tmp_path / "whole", Disk()))
     assert len(wanted) == 2
 
     fail_at = 0
@@ -86,7 +86,7 @@ def test_every_failing_operation_ends_cleanly_and_resumes_to_the_same_bytes(
             break
         for found in output.glob("evaluation_*"):
             assert all(wanted[name] == data for name, data in bytes_of(found).items())
-        assert bytes_of(execute(output, RealDisk())) == wanted
+        assert bytes_of(execute(output, Disk())) == wanted
         fail_at += 1
 
     record_property("operations", fail_at)
@@ -94,7 +94,7 @@ def test_every_failing_operation_ends_cleanly_and_resumes_to_the_same_bytes(
 
 
 def test_failed_sync_is_never_taken_for_good_later(tmp_path):
-    class NoSync(RealDisk):
+    class NoSync(Disk):
         def sync(self, _file):
             raise OSError(errno.EIO, "Input/output error")
 
@@ -120,9 +120,9 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
 sys.path[:0] = sys.argv[3:]
 from test_store_faults import execute
 from markbook.errors import MarkbookError
-from markbook.store import RealDisk
+from markbook.store import Disk
 try:
-    execute(Path(sys.argv[1]), RealDisk())
+    execute(Path(sys.argv[1]), Disk())
 except MarkbookError as error:
     print(error, file=sys.stderr)
     sys.exit(error.exit_code)
@@ -131,7 +131,7 @@ except MarkbookError as error:
 
 @pytest.mark.parametrize("limit", [600, 1000, 1500, 2000, 2500])
 def test_full_disk_is_said_with_the_path_and_the_bytes_and_resumes(tmp_path, limit):
-    wanted = bytes_of(execute(tmp_path / "whole", RealDisk()))
+    wanted = bytes_of(execute(tmp_path / "whole", Disk()))
 
     done = subprocess.run(
         [sys.executable, "-c", SIZED, tmp_path / "run", str(limit), TESTS, TESTS / "unit" / "store"],
@@ -144,7 +144,7 @@ def test_full_disk_is_said_with_the_path_and_the_bytes_and_resumes(tmp_path, lim
     if done.returncode == 74:
         assert "free at least" in done.stderr or "cannot be written" in done.stderr
         assert str(tmp_path / "run") in done.stderr
-    assert bytes_of(execute(tmp_path / "run", RealDisk())) == wanted
+    assert bytes_of(execute(tmp_path / "run", Disk())) == wanted
 
 
 KILLED = """
@@ -163,7 +163,7 @@ faults.execute(Path(sys.argv[1]), Killer(int(sys.argv[2]), 0))
 
 
 def test_killed_process_resumes_from_every_operation(tmp_path, record_property, part):
-    wanted = bytes_of(execute(tmp_path / "whole", RealDisk()))
+    wanted = bytes_of(execute(tmp_path / "whole", Disk()))
 
     step = 1 if part.is_whole else 9
     for point in range(part.offset(step, "killed process"), 100, step):
@@ -178,7 +178,7 @@ def test_killed_process_resumes_from_every_operation(tmp_path, record_property, 
         assert done.returncode == -9, done.stderr
         for found in output.glob("evaluation_*"):
             assert all(wanted[name] == data for name, data in bytes_of(found).items())
-        assert bytes_of(execute(output, RealDisk())) == wanted
+        assert bytes_of(execute(output, Disk())) == wanted
 
     record_property("kill points", point)
     assert point > 20
@@ -186,7 +186,7 @@ def test_killed_process_resumes_from_every_operation(tmp_path, record_property, 
 
 
 def test_eight_runs_of_one_folder_leave_one_at_work(tmp_path):
-    folder = execute(tmp_path, RealDisk())
+    folder = execute(tmp_path, Disk())
     code = (
         "import sys, time; from pathlib import Path; from markbook.store import Manifest, RunWriter\n"
         "from markbook.errors import MarkbookError\n"

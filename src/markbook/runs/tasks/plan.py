@@ -434,6 +434,12 @@ def _warnings(plans: Sequence[TaskPlan], options: TaskOptions) -> list[str]:
         if not plan.answers.attempts:
             warnings.append(f"{plan.task.name}: no answers in {options.predictions}")
     warnings += [
+        f"{plan.task.name}: of {scored.key} less is taken to be better, by its name; higher_is_better says it in the file"
+        for plan in plans
+        for scored in (scored for scorer in plan.scorers for scored in scorer.known.values())
+        if scored.stated is None and scored.direction == "lower"
+    ]
+    warnings += [
         f"{plan.task.name}: the first token of each text is left out, for no server says how likely it is;"
         " --system names what stands before it, such as <|endoftext|>"
         for plan in plans

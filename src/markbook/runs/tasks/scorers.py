@@ -19,6 +19,7 @@ from markbook.datasets.filters import unregistered_error
 from markbook.datasets.user_code import Find, ForeignError, call_user_function, code_digest
 from markbook.errors import ConfigError, suggest
 from markbook.files.jsonl import check_whole
+from markbook.measurements import choose_direction, find_direction
 from markbook.stats.arrays import is_missing
 from markbook.types import Attempt, Direction, Item, Measurement, Missing, MissingKind, Sample
 
@@ -260,10 +261,16 @@ class Scored:
 
     key: str
     signature: str
-    direction: Direction = "higher"
+    stated: Direction | None = None
+    """Which way is better, if the task file or the metric says it."""
     range: tuple[float, float] = UNBOUNDED
     aggregation: Aggregation | None = None
     """None is the mean of the rows."""
+
+    @property
+    def direction(self) -> Direction:
+        """Which way is better, by the name where nothing else says it."""
+        return choose_direction(self.stated, self.key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -441,7 +448,10 @@ def make_scorer(
     Raises:
         ConfigError: an aggregation that is neither known nor a function that may be called.
     """
-    direction: Direction = "lower" if use.higher_is_better is False else "higher"
+    # The harness's own metrics are known, also under another key.
+    direction = find_direction(usual) if usual in _USUAL or usual != key else None
+    if use.higher_is_better is not None:
+        direction = "higher" if use.higher_is_better else "lower"
     if use.aggregation == "" and usual in _USUAL:
         use = replace(use, aggregation=_USUAL[usual])
     aggregation = make_aggregation(use, find)
@@ -551,10 +561,8 @@ def row_scorer(task: Task, find: Find) -> Scorer | None:
             )
         score, limits = by_name[name]
         key = use.key or name
-        entry = make_scorer(key, use, find, f"{name}|log-likelihoods|v1", limits, usual=name)
-        lower = name in _LOWER if use.higher_is_better is None else not use.higher_is_better
         scores[key] = score
-        scored[key] = replace(entry, direction="lower" if lower else "higher")
+        scored[key] = make_scorer(key, use, find, f"{name}|log-likelihoods|v1", limits, usual=name)
     return Scorer(scored, lambda row: _score(row, scores), f"{task.output}|v1")
 
 
@@ -567,10 +575,7 @@ def _by_function(task: Task, function: Function, find: Find) -> Scorer:
         name = use.name.name.rpartition(".")[2] if isinstance(use.name, Function) else use.name
         signature = f"{name}|foreign:{function.name}|code:{_digest_file(own)}|v1"
         # What a function gives under a metric's name is summed up as that metric where the file says nothing.
-        scored = make_scorer(name, use, find, signature, usual=name)
-        if use.higher_is_better is None and name in _LOWER | {"ter"}:
-            scored = replace(scored, direction="lower")
-        scored_by_name[name] = scored
+        scored_by_name[name] = make_scorer(name, use, find, signature, usual=name)
 
     def give(row: RowAnswer) -> Mapping[str, object]:
         results: list[Any] = [row.result] if row.texts else []
@@ -670,7 +675,6 @@ def _bytes(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass"))
 
 
-_LOWER = frozenset({"perplexity", "word_perplexity", "byte_perplexity", "bits_per_byte", "brier_score"})
 CHOICE: Mapping[str, tuple[Score, tuple[float, float]]] = {
     "acc": (_accuracy(lambda _text: 1), _UNIT),
     "acc_norm": (_accuracy(len), _UNIT),
