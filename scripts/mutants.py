@@ -328,6 +328,10 @@ def make_environment(folder: Path, installed: Path) -> None:
     (packages / "copy.pth").write_text(f"{folder / 'src'}\nimport site; site.addsitedir({str(others)!r})\n")
     for path in installed.glob(".*installed"):
         (folder / ".venv" / path.name).touch()  # `make` has nothing to install
+    if (command := installed / "bin/markbook").exists():
+        _, _, script = command.read_text(encoding="utf-8").partition("\n")
+        (folder / ".venv/bin/markbook").write_text(f"#!{folder}/.venv/bin/python\n{script}", encoding="utf-8")
+        (folder / ".venv/bin/markbook").chmod(0o755)
 
 
 def arguments() -> argparse.Namespace:
