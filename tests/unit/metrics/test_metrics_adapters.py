@@ -56,14 +56,6 @@ def test_the_accumulator_gives_the_corpus_score_of_all_batches():
     assert len(metric.measurements) == 3
 
 
-def test_the_accumulator_of_a_metric_without_references_takes_none():
-    metric = Accumulator("length", at_most=3)
-
-    metric.update(["ab", "abcd"], None)
-
-    assert (metric.compute(), metric.n) == (0.5, 2)
-
-
 def test_the_accumulator_starts_anew_after_a_reset():
     metric = Accumulator("exact_match")
     metric.update(["a"], ["b"])
