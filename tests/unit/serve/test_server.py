@@ -425,7 +425,8 @@ def test_work_stops_when_the_caller_leaves(client, running):
 
 
 def until(condition):
-    for _ in range(500):
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
         if condition():
             return
         time.sleep(0.02)
