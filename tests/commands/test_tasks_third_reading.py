@@ -338,16 +338,19 @@ def test_samples_of_the_harness_are_refused_where_they_answer_another_question(f
 
 
 @pytest.mark.parametrize(
-    "prompt",
+    ("prompt", "form"),
     [
-        "<|user|>\nq1<|end|>\n<|assistant|>\n",
-        '[{"role": "system", "content": "Be brief."}, {"role": "user", "content": "q1"}]',
+        ("<|user|>\nq1<|end|>\n<|assistant|>\n", str),
+        ('[{"role": "system", "content": "Be brief."}, {"role": "user", "content": "q1"}]', str),
+        ('[{"role": "system", "content": "Be brief."}, {"role": "user", "content": "q1"}]', json.loads),
+        ('["q1"]', json.loads),
     ],
-    ids=["chat template", "chat as JSON"],
+    ids=["chat template", "chat as JSON", "chat", "list"],
 )
-def test_samples_asked_through_a_chat_template_answer_the_same_question(folder, prompt):
+def test_samples_asked_through_a_chat_template_answer_the_same_question(folder, prompt, form):
     task(folder, GENERATED + "metric_list: [{metric: exact_match}]\n", A_ROWS)
-    write(folder / "said.jsonl", [harness_sample(0, prompt.replace("q1", "q0"), "a0", "a0"), harness_sample(1, prompt, "a1", "x")])  # fmt: skip
+    prompts = [form(prompt.replace("q1", "q0")), form(prompt)]
+    write(folder / "said.jsonl", [harness_sample(0, prompts[0], "a0", "a0"), harness_sample(1, prompts[1], "a1", "x")])
 
     code, metrics, messages = run_task()
 

@@ -5,6 +5,7 @@ from support.load import PATIENCE
 from support.payloads import HTML
 from test_sandbox_beside import READS
 
+from markbook.report.item import reason_lines
 from markbook.sandbox import Job, Sandbox
 from markbook.types import Limits, ProblemType, Sample, Test
 
@@ -55,9 +56,11 @@ def test_expected_and_got_stand_side_by_side(box, canonical):
     ],
 )
 def test_what_the_solution_gave_is_told_from_what_was_wanted(box, body, test, got, expected, words):
-    found = only(box, f"def f(x):\n    {body}", test)
+    why = explained(box, f"def f(x):\n    {body}", test).why
 
+    (found,) = why.failures
     assert (found.got, found.expected, found.operator) == (got, expected, words)
+    assert (f"      is not true: {got}" in reason_lines(why)) is (words == "true")
 
 
 def test_types_are_said_where_they_alone_differ(box):

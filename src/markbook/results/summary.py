@@ -143,11 +143,11 @@ def summarise_warnings(notes: Iterable[tuple[str, str]]) -> str:
 def summarise_cells(
     cells: Sequence[Cell],
     *,
-    metric: str = "score",
-    group: str = "total",
-    range: tuple[float, float] = (0.0, 1.0),
-    direction: Direction = "higher",
-    policy: Policy = "exclude",
+    metric: str,
+    group: str,
+    range: tuple[float, float],
+    direction: Direction,
+    policy: Policy,
     confidence: float = CONFIDENCE,
     seed: int = 0,
 ) -> Summary:

@@ -373,7 +373,6 @@ class _GeminiSession(RunSteps):
         for row in self.messages.values():
             kind, time = read_name(row.get("type")), moment(row.get("timestamp"))
             if kind == "user":
-                self.cached.append(None)
                 self.add_message("", "user", _gemini_text(row.get("content")), start=time)
             elif kind == "gemini":
                 self._reply(row, time)
