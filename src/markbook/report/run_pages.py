@@ -551,5 +551,6 @@ def trend_page(number: int, runs: Sequence[ListedRun], read_measures: Callable[[
         number=number,
         n_older=len(scored) - len(ordered),
         rows=rows,
+        level=format_level(),
         picture=show_picture(picture),
     )

@@ -229,8 +229,6 @@ def plan_review(request: ReviewRequest) -> ReviewPlan:
         judging = make_plan(request.judges, request.config, request.judge_options, reviews=len(attempts))
     references = tool_references(request.config)
     config = {**request.identity(), "judge": judging.as_record() if judging else None}
-    if judging:
-        config["judge_addresses"] = {"": judging.list_addresses()}
     inputs = {f"papers/{name}": digest for name, digest in papers.digests.items()}
     inputs |= {f"reviews/{name}": digest for name, digest in generated.digests.items()}
     if request.traces is not None:
@@ -255,7 +253,7 @@ def plan_review(request: ReviewRequest) -> ReviewPlan:
         "rejected": [f"{item.at}: {item.reason}" for item in rejections][:1000],
     }
     return ReviewPlan(
-        manifest=Manifest("review", config, inputs, notes, recent=("judge_addresses",)),
+        manifest=Manifest("review", config, inputs, notes),
         skipped=Skipped(len(rejections), next(iter(rejections), None)),
         request=request,
         papers=papers,

@@ -276,7 +276,7 @@ class _Trial:
                     or other
                     or index in self._taken_in
                     or self._task.draws[index]
-                    or lacks_parts(self._task.required[index], done.get(index) or [])
+                    or (index in done and lacks_parts(self._task.required[index], done[index]))
                     or short
                     or telling < _LEAST
                 ):
