@@ -22,6 +22,9 @@ from markbook.testcode.extraction import (
 )
 from markbook.types import Sample
 
+_WRITTEN = ("solution", *RAW_KEYS)
+"""Where a row has what a model wrote, as it was."""
+
 # Answers that define a function where its tests call a method of `Solution`, or the other way round.
 
 SOLUTION = "Solution"
@@ -73,7 +76,8 @@ def find_text(record: Mapping[str, object]) -> tuple[str, str | None]:
     if text is not None and not isinstance(text, str):
         raise RowError(f"{key!r} is not a string")
     # the code that somebody took from it may differ from the raw answer
-    if key != CODE_KEYS[0] and (contradiction := find_contradiction(record, (key, "solution", *RAW_KEYS))):
+    has_rivals = key != CODE_KEYS[0] and len(record.keys() & {key, *_WRITTEN}) > 1
+    if has_rivals and (contradiction := find_contradiction(record, (key, *_WRITTEN))):
         raise RowError(contradiction)
     return key, text
 

@@ -19,6 +19,7 @@ from markbook.files.tables import SUFFIXES, read_table, suffix
 from markbook.row_keys import RAW_KEYS, TEXT_KEYS, find_contradiction, find_names, find_number, is_failure
 from markbook.types import Attempt, Sample
 
+_RAW = frozenset(RAW_KEYS)
 _DEEPEST = 16
 """Lists in lists in which an answer may lie; the harness has three. JSON goes a thousand deep, and Python's stack does not."""
 
@@ -277,10 +278,11 @@ def _texts(record: Mapping[str, object]) -> tuple[list[str | None], bool]:
     # Before the raw reply: a row may hold both, and the extracted text is what is to be marked.
     if "extracted_solution" in record and isinstance(record["extracted_solution"], str | None):
         return [record["extracted_solution"]], True
-    # What filters left of the raw replies rightly differs from them.
-    harness = {"resps": [record.get("resps"), record.get("filtered_resps")]}
-    if contradiction := find_contradiction({**record, **harness}, ("resps", *RAW_KEYS)):
-        raise ValueError(contradiction)
+    if not _RAW.isdisjoint(record):
+        # What filters left of the raw replies rightly differs from them.
+        harness = {"resps": [record.get("resps"), record.get("filtered_resps")]}
+        if contradiction := find_contradiction({**record, **harness}, ("resps", *RAW_KEYS)):
+            raise ValueError(contradiction)
     if "resps" in record or "filtered_resps" in record:
         raw = "resps" in record
         return _flat(record["resps" if raw else "filtered_resps"]), not raw
