@@ -344,17 +344,16 @@ _opened: dict[Path, set[str]] = defaultdict(set)
 """The files that own code has opened for reading, by its Python file and, once that is imported, by its function."""
 
 
-def _note_opened(event: str, arguments: tuple[Any, ...]) -> None:
-    name = getattr(_running, "name", None)
-    if event != "open" or name is None or not isinstance(arguments[0], str | bytes | os.PathLike):
-        return
-    if not (arguments[2] or 0) & (os.O_WRONLY | os.O_RDWR):
-        _opened[name].add(os.path.realpath(os.fsdecode(arguments[0])))
-
-
 @lru_cache(maxsize=1)
 def _watch_opened() -> None:
-    sys.addaudithook(_note_opened)  # which nothing takes away again
+    def note(event: str, arguments: tuple[Any, ...]) -> None:
+        name = getattr(_running, "name", None)
+        if event != "open" or name is None or not isinstance(arguments[0], str | bytes | os.PathLike):
+            return
+        if not (arguments[2] or 0) & (os.O_WRONLY | os.O_RDWR):
+            _opened[name].add(os.path.realpath(os.fsdecode(arguments[0])))
+
+    sys.addaudithook(note)  # which nothing takes away again
 
 
 @contextlib.contextmanager
@@ -370,7 +369,7 @@ def _run_own(name: Path) -> Iterator[None]:
 
 
 def call_user_function(
-    function: Function, user_function: Callable[..., Any], *given: Any, row: str | None = None
+    function: Function, user_function: Callable[..., Any], *arguments: Any, row: str | None = None
 ) -> Any:
     """Return what a function of the user's own gives.
 
@@ -385,7 +384,7 @@ def call_user_function(
             _run_own(function.folder / function.name),
             contextlib.nullcontext() if row is None else seed_generators(row),
         ):
-            return user_function(*given)
+            return user_function(*arguments)
     except KeyboardInterrupt:
         raise
     # The plugin border: whatever foreign code raises is its author's to read. `sys.exit(0)` would end a run as a success.

@@ -284,7 +284,9 @@ class RunSite:
         ]  # fmt: skip
         facts += [("Tags", ", ".join(listed.tags))] if listed.tags else []
         facts += costs(manifest)
-        facts += [(one.model, " ".join(filter(None, (one.value, metric, one.span)))) for one in listed.scores[:12]]
+        facts += [
+            (score.model, " ".join(filter(None, (score.value, metric, score.span)))) for score in listed.scores[:12]
+        ]
         about: dict[str, Any] = {
             "title": listed.title, "facts": facts, "size": PAGE_ROWS, "failure": index.failure,
             "has_report": (run.folder / "report.html").is_file(), "is_live": run.status == "running",

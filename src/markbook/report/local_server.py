@@ -189,7 +189,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             # From here on somebody with a token asks: what goes wrong may be said in full.
             reply = self.server.pages.answer(Request(path, query, who, form))
         except NotFound as error:
-            self._explain(HTTPStatus.NOT_FOUND, str(error) or "There is no such page.")
+            self._explain(HTTPStatus.NOT_FOUND, str(error) or "This address has no page.")
         except MarkbookError as error:  # what is wrong with one run is said on its page, not by a closed connection
             self._explain(
                 HTTPStatus.CONFLICT, f"{error.at}: {error.message}" if error.at else error.message, error.hint

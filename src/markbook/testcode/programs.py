@@ -457,7 +457,8 @@ class Suites:
         classes = (node for node in self.classes.values() if node.name in spoken and not self.is_case(node))
         nodes = [*self._list_executed, *(part for node in (*reached, *classes) for part in ast.walk(node))]
         calls = [node for node in nodes if isinstance(node, ast.Call)]
-        bound = {node.arg if isinstance(node, ast.arg) else node.id for node in nodes if _is_bound(node)}
+        bound = {node.arg for node in nodes if isinstance(node, ast.arg)}
+        bound |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
         # what is called there may be any test: `for test in tests: test()`
         if any(
             not isinstance(call.func, ast.Attribute) and getattr(call.func, "id", "") in {*bound, ""} for call in calls
@@ -621,10 +622,6 @@ class Suites:
             nodes = ast.walk(self.tree)
             self._names = {str(getattr(node, "attr", None) or getattr(node, "id", "")) for node in nodes}
         return function.name in self._names
-
-
-def _is_bound(node: ast.AST) -> TypeGuard[ast.Name | ast.arg]:
-    return isinstance(node, ast.arg) or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
 
 
 def _is_test(node: ast.AST) -> TypeGuard[_Function]:

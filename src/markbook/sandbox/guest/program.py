@@ -105,21 +105,26 @@ _made: list[TextIOWrapper] = []
 """The standard streams of every program, made once: to make them costs a child more than all the rest."""
 _modules: list[ModuleType] = []
 """What becomes the main module of the next program, made for the same reason before the fork."""
-_kept: list[Any] = []
+_replaced: list[Any] = []
 """What a program's streams stand in for: to close that, too, costs every child more than to keep it."""
 
 
 def prepare() -> None:
     """Make, before the fork, the standard streams, to be a file and two pipes in every child, and try what each child does."""
     saved = [os.dup(number) for number in range(3)]
-    _kept[:] = sys.__stdin__, sys.__stdout__, sys.__stderr__, sys.modules["__main__"]
+    _replaced[:] = sys.__stdin__, sys.__stdout__, sys.__stderr__, sys.modules["__main__"]
     standard = sys.stdin, sys.stdout, sys.stderr, list(sys.argv), sys.modules["__main__"]
     null_file = os.open(os.devnull, os.O_RDONLY)  # one can go back in it as in a file
     reader, writer = os.pipe()
     text = marshal.dumps((compile(_REHEARSED, FILE, "exec"), False))
     for number, descriptor in enumerate((null_file, writer, writer)):
         os.dup2(descriptor, number)
-    _made[:], _modules[:] = _streams(), [_main_module() for _ in range(1 + _REHEARSALS)]
+    _made[:] = _streams()
+    for _ in range(1 + _REHEARSALS):
+        module = ModuleType("__main__")
+        module.__builtins__ = builtins  # type: ignore[attr-defined]  # as the interpreter does
+        module.__file__ = FILE
+        _modules.append(module)
     for _ in range(_REHEARSALS):
         _take_over(os.dup(null_file), ((os.dup(null_file), 0), (os.dup(writer), 1), (os.dup(writer), 2)))
         code, seed = marshal.loads(text)
@@ -130,13 +135,6 @@ def prepare() -> None:
         os.dup2(descriptor, number)
         os.close(descriptor)
     sys.stdin, sys.stdout, sys.stderr, sys.argv[:], sys.modules["__main__"] = standard
-
-
-def _main_module() -> ModuleType:
-    module = ModuleType("__main__")
-    module.__builtins__ = builtins  # type: ignore[attr-defined]  # as the interpreter does
-    module.__file__ = FILE
-    return module
 
 
 def _streams() -> list[TextIOWrapper]:

@@ -261,8 +261,8 @@ def required_parts(program: ast.Module, *, all_parts: bool) -> list[frozenset[in
     """Return groups of a program's parts of which an honest pass executes at least one each.
 
     They are the assertions of a function that is called a test or that something names: a list of tests that nobody runs
-    names them, and so do a thread, a suite or an iterator that is only made. One that may fail by other means, such as
-    `raise`, is no group, and one that a decorator may skip neither.
+    names them, and so do a thread, a suite or an iterator that is only made. Neither one that
+    may fail by other means, such as `raise`, nor one that a decorator may skip is a group.
 
     Args:
         program: the tests.
@@ -270,7 +270,9 @@ def required_parts(program: ast.Module, *, all_parts: bool) -> list[frozenset[in
     """
     parts = list_parts(program)
     numbers = {id(node): number for number, node in enumerate(parts)}
-    told = {id(claim) for part in parts if not isinstance(part, ast.Raise) for claim in (part, *list_asserting(part))}
+    asserting = {
+        id(claim) for part in parts if not isinstance(part, ast.Raise) for claim in (part, *list_asserting(part))
+    }
     named = {getattr(node, "id", "") or getattr(node, "attr", "") for node in expressions.nodes(program)}
     groups = [frozenset(numbers.values())] if all_parts else []
     pending: list[ast.AST] = [*program.body]
@@ -284,7 +286,7 @@ def required_parts(program: ast.Module, *, all_parts: bool) -> list[frozenset[in
             pending += [part for part in ast.iter_child_nodes(node) if not isinstance(part, ast.expr)]
         elif node.name.startswith("test") or node.name in named:
             inside = expressions.nodes(node)
-            if all(id(part) in told for part in inside if _claims(part)):
+            if all(id(part) in asserting for part in inside if _claims(part)):
                 groups.append(frozenset(numbers[id(part)] for part in inside if id(part) in numbers))
     return [group for group in groups if group]
 
