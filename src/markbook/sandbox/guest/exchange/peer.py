@@ -51,10 +51,13 @@ class Crossed:
         self._turns: deque[int] = deque()
         """Their keys, in the order in which they are looked at."""
         self._size = 0
-        self.add(values)
+        self._add(values)
 
-    def add(self, values: Sequence[Any]) -> None:
+    def add(self, transfer: Transfer) -> None:
         """Watch the containers of a conversation, on which both sides agree now."""
+        self._add(transfer.numbered)
+
+    def _add(self, values: Sequence[Any]) -> None:
         for value in values:
             is_list = type(value) is list
             if is_list or type(value) in MUTABLE or is_array(value):
@@ -432,7 +435,7 @@ class Peer(Objects):
                 object_name = names.module_name(value)
             forms += (name, transfer.put(value, 1) if object_name is None else ["n", f"module {object_name}"])
         del transfer.numbered[0]  # the names themselves are nobody's container
-        self.crossed.add(transfer.numbered)
+        self.crossed.add(transfer)
         self.link.send(wire.encode(["v", ["D", forms]]).encode("ascii"))
 
     def opening(self, names: list[str]) -> tuple[Any, dict[str, object]]:
@@ -498,7 +501,7 @@ class Peer(Objects):
             if self._serving:
                 self._check_answer()
             if transfer is not None:
-                self.crossed.add(transfer.numbered)
+                self.crossed.add(transfer)
             return frame[1]
         transfer = transfer or Transfer(self)
         how = frame[0].lower()
@@ -519,7 +522,7 @@ class Peer(Objects):
             self._fail(f"{type(error).__name__}: {error}"[:MAX_NAME], confused=isinstance(error, Uncrossable))
         if self._serving:
             self._check_answer()
-        self.crossed.add(transfer.numbered)
+        self.crossed.add(transfer)
         for text, hear in zip(texts, listen or (), strict=False):
             if text:
                 hear(text)
@@ -594,7 +597,7 @@ class Peer(Objects):
         if transfer is not None or self._shared or frame[4]:
             self._watch(during, self._add_changes, reply, transfer or Transfer(self), heard=bool(frame[4]))
             if transfer is not None:
-                self.crossed.add(transfer.numbered)
+                self.crossed.add(transfer)
         with self._turn:
             self.link.send(wire.encode(reply).encode("ascii"))
 
