@@ -28,7 +28,7 @@ from markbook.foreign.reading import (
     read_records,
     read_value,
     sign_measure,
-    sign_metric,
+    sign_metrics,
     words,
 )
 from markbook.marks import Row
@@ -190,7 +190,7 @@ class EveryEvalEver:
         }
         columns = collect_columns(rows, first=["score"], directions=directions)
         settings: dict[str, dict[str, object]] = {name: {} for _, name in ids_by_name}
-        for result in _results(path):
+        for result in objects(mapping(_beside(_record(path))).get("evaluation_results")):
             settings.setdefault(str(result.get("evaluation_name") or ""), {}).update(_list_settings(result))
         signatures = {name: sign_measure("every-eval-ever", facts) for name, facts in settings.items()}
         return Marked(rows, columns, version, dict(lost), tuple(notes), signatures)
@@ -205,10 +205,9 @@ def _instances(probe: ResultsProbe) -> Path | None:
     return None
 
 
-def _results(path: Path) -> list[Mapping[str, object]]:
-    """Return what the aggregate record beside the instances says of each evaluation."""
-    beside = path.with_name(path.name.removesuffix(".jsonl").removesuffix("_samples") + ".json")
-    return objects(mapping(_beside(beside)).get("evaluation_results"))
+def _record(path: Path) -> Path:
+    """Return where the aggregate record of a file of instances lies, if there is one."""
+    return path.with_name(path.name.removesuffix(".jsonl").removesuffix("_samples") + ".json")
 
 
 def _list_settings(result: Mapping[str, object]) -> dict[str, object]:
@@ -236,7 +235,8 @@ def _lower(path: Path, names: Collection[str]) -> tuple[frozenset[str], bool, li
     """
     ways: dict[str, bool] = {}
     notes: set[str] = set()
-    for result in _results(path) or [{"evaluation_name": name} for name in names]:
+    results = objects(mapping(_beside(_record(path))).get("evaluation_results"))
+    for result in results or [{"evaluation_name": name} for name in names]:
         name, is_lower = (
             str(result.get("evaluation_name") or ""),
             mapping(result.get("metric_config")).get("lower_is_better"),
@@ -245,7 +245,7 @@ def _lower(path: Path, names: Collection[str]) -> tuple[frozenset[str], bool, li
             is_lower = find_direction(name) == "lower"
             notes |= {note_direction(name)} - {""}
         if ways.setdefault(name, is_lower) != is_lower:
-            raise DataError(f"less is better and more is better of one evaluation, {name!r}", at=str(path))
+            raise DataError(f"less is better and more is better of one evaluation, {name!r}", at=str(_record(path)))
     return frozenset(name for name, is_lower in ways.items() if is_lower), len({*ways.values()}) > 1, sorted(notes)
 
 
@@ -328,36 +328,35 @@ class Helm:
             _row(model, (at, 0), dict.fromkeys(names, ABSENT), text) for at, text in questions.items() if at not in have
         ]
         columns = collect_columns(rows, first=_FIRST)
-        settings, own = _list_measures(spec, columns)
-        signed = {name: {"": sign_metric(facts)} for name, facts in own.items()}
+        scenario = mapping(spec.get("scenario_spec"))
+        arguments = mapping(scenario.get("args")).items()
+        settings = {
+            **{name: value for name, value in about.items() if name not in _NO_MEASURE},
+            "scenario": scenario.get("class_name"),
+            **{f"scenario {name}": value for name, value in arguments if not PLACE.fullmatch(name)},
+        }
+        signed = sign_metrics(_list_options(spec, columns))
         signatures = {"": sign_measure("helm", settings)}
         return Marked(rows, columns, str(spec.get("name") or ""), signatures=signatures, metric_signatures=signed)
 
 
-def _list_measures(
-    spec: Mapping[str, object], metrics: Collection[str]
-) -> tuple[dict[str, object], dict[str, dict[str, object]]]:
-    """Return what a specification says of how all was measured, and what of each metric alone."""
-    scenario = mapping(spec.get("scenario_spec"))
-    adapter, arguments = mapping(spec.get("adapter_spec")).items(), mapping(scenario.get("args")).items()
-    settings = {
-        **{name: value for name, value in adapter if name not in _NO_MEASURE},
-        "scenario": scenario.get("class_name"),
-        **{f"scenario {name}": value for name, value in arguments if not PLACE.fullmatch(name)},
-        "annotators": spec.get("annotators") or None,
-    }
-    own: dict[str, dict[str, object]] = {name: {} for name in metrics}
-    numbers: Counter[str] = Counter()
+def _list_options(spec: Mapping[str, object], columns: Collection[str]) -> dict[str, dict[str, object]]:
+    """Return by metric what a specification says of how it is computed; who annotates is told to those that none names."""
+    options: dict[str, tuple[object, Any]] = {"annotators": (spec.get("annotators") or None, ())}
+    count: Counter[str] = Counter()
     for metric in objects(spec.get("metric_specs")):
-        kind = f"metric {str(metric.get('class_name')).rpartition('.')[2]}"
-        numbers[kind] += 1
+        name, arguments = (
+            f"metric {str(metric.get('class_name')).rpartition('.')[2]}",
+            dict(mapping(metric.get("args"))),
+        )
+        count[name] += 1
         # Under `names` stands which numbers there are, and not how each is measured.
-        options = dict(mapping(metric.get("args")))
-        named = options.pop("names", None)
-        concerned = [own[name] for name in named if name in own] if isinstance(named, list) else []
-        for facts in concerned or [settings]:
-            facts[kind if numbers[kind] == 1 else f"{kind} {numbers[kind]}"] = options
-    return settings, own
+        options[name if count[name] == 1 else f"{name} {count[name]}"] = arguments, arguments.pop("names", None) or ()
+    named = {name for _, names in options.values() for name in names}
+    return {
+        column: {kind: facts for kind, (facts, names) in options.items() if column in (names or {column} - named)}
+        for column in columns
+    }
 
 
 _Instance = tuple[str, str]
