@@ -43,7 +43,9 @@ _MERITS = frozenset(
      "improvement", "mark", "match", "ok", "pass", "passed", "points", "precision", "rating", "recall", "reduction", "reward",
      "rouge", "saved", "savings", "score", "similarity", "skill", "success", "win")
 )  # fmt: skip
-_DOUBTS = frozenset(["attack", "bias", "false", "inverse", "inverted", "neg", "negated", "negative", "no", "non", "not", "without"])
+_DOUBTS = frozenset(
+    ["attack", "bias", "false", "inverse", "inverted", "neg", "negated", "negative", "no", "non", "not", "without"]
+)
 """Words that turn what stands beside them, or may."""
 _STATED = re.compile(r"(?:(higher|more|greater)|lower|less)[ _.-]*(?:is)?[ _.-]*better|(\u2191)|\u2193", re.IGNORECASE)
 _ERROR_BAR = re.compile(r"(standard|std)[ _.-]?err(or)?|error[ _.-]?bars?|stderr", re.IGNORECASE)

@@ -68,9 +68,8 @@ class EvalPlusResults:
                 scores = _statuses(attempt.get("base_status"), attempt.get("plus_status"))
                 rows.append(Row(model, task, scores, index, text=cut_text(attempt.get("solution"))))
         version = "lists (0.1)" if is_old else "records"
-        columns = collect_columns(rows, first=("plus", "base"), are_verdicts=True)
-        # Of another digest the problems or their tests are others.
         signatures = {"": sign_measure("evalplus", {"data set": mapping(probe.document).get("hash")})}
+        columns = collect_columns(rows, first=("plus", "base"), are_verdicts=True)
         return Marked(rows, columns, version, signatures=signatures)
 
 
@@ -117,7 +116,7 @@ class HumanEvalResults:
 
 # Every Eval Ever: instance-level rows in JSON Lines, and what the aggregate record beside them says of the metric.
 
-_ASKED = re.compile(r"shot|prompt|template|instruction", re.IGNORECASE)
+_ASKED = re.compile(r"shot|prompt|template|instruction|agentic|attempts", re.IGNORECASE)
 """In the names of details that say what was asked."""
 _KEYS = {"evaluation_id", "model_id", "sample_id", "evaluation"}
 
@@ -213,15 +212,13 @@ def _record(path: Path) -> Path:
 def _list_settings(result: Mapping[str, object]) -> dict[str, object]:
     """Return how an evaluation was measured; how the model drew its answers is the model's affair."""
     metric, generation = mapping(result.get("metric_config")), mapping(result.get("generation_config"))
-    judged, asked = mapping(metric.get("llm_scoring")), mapping(generation.get("generation_args"))
-    more = generation.get("additional_details")
+    more, asked = generation.get("additional_details"), mapping(generation.get("generation_args"))
+    said = {**asked, **more} if isinstance(more, dict) else {**asked, "prompt details": more}
     return {
         **{name: metric.get(name) for name in ("score_type", "min_score", "max_score", "level_names")},
         **{f"metric {name}": value for name, value in mapping(metric.get("additional_details")).items()},
-        **{f"judge {name}": value for name, value in judged.items() if name != "expert_baseline"},
-        **{name: asked.get(name) for name in ("prompt_template", "agentic_eval_config", "max_attempts")},
-        "details": more if isinstance(more, str) else None,
-        **{name: value for name, value in mapping(more).items() if _ASKED.search(name)},
+        **{f"judge {name}": value for name, value in mapping(metric.get("llm_scoring")).items()},
+        **{name: value for name, value in said.items() if _ASKED.search(name)},
     }
 
 

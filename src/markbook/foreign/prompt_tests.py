@@ -71,13 +71,11 @@ class DeepEval:
         ways: dict[str, set[Direction]] = {}
         for name, metric in (named_metric for case in cases for named_metric in _named_metrics(case)):
             score, threshold = (read_value(metric.get(key)) for key in ("score", "threshold"))
-            success, held = (
-                metric.get("success"),
-                facts.setdefault(name, {"judge": set(), "strictMode": set(), "threshold": set()}),
-            )
-            held["judge"] |= {str(metric.get("evaluationModel") or "")} - {""}
-            held["strictMode"] |= {metric["strictMode"]} if isinstance(metric.get("strictMode"), bool) else set()
-            held["threshold"] |= {threshold} if isinstance(threshold, float) else set()
+            success, judge, is_strict = map(metric.get, ("success", "evaluationModel", "strictMode"))
+            limit = None if isinstance(threshold, Missing) else threshold
+            held = {"judge": judge or None, "strictMode": is_strict, "threshold": limit}
+            for kind, fact in held.items():
+                facts.setdefault(name, {}).setdefault(kind, set()).update({words(fact)} if fact is not None else ())
             # Of `Toxicity` and its like less was better before version 4.2, and more is since: the verdict says it.
             is_stated = isinstance(success, bool) and score != threshold
             if is_stated and isinstance(score, float) and isinstance(threshold, float):
