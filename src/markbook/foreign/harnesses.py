@@ -28,7 +28,7 @@ from markbook.foreign.reading import (
     read_records,
     read_value,
     sign_measure,
-    sign_metric,
+    sign_metrics,
     words,
 )
 from markbook.marks import Row
@@ -68,9 +68,8 @@ class EvalPlusResults:
                 scores = _statuses(attempt.get("base_status"), attempt.get("plus_status"))
                 rows.append(Row(model, task, scores, index, text=cut_text(attempt.get("solution"))))
         version = "lists (0.1)" if is_old else "records"
-        columns = collect_columns(rows, first=("plus", "base"), are_verdicts=True)
-        # Of another digest the problems or their tests are others.
         signatures = {"": sign_measure("evalplus", {"data set": mapping(probe.document).get("hash")})}
+        columns = collect_columns(rows, first=("plus", "base"), are_verdicts=True)
         return Marked(rows, columns, version, signatures=signatures)
 
 
@@ -117,7 +116,7 @@ class HumanEvalResults:
 
 # Every Eval Ever: instance-level rows in JSON Lines, and what the aggregate record beside them says of the metric.
 
-_ASKED = re.compile(r"shot|prompt|template|instruction", re.IGNORECASE)
+_ASKED = re.compile(r"shot|prompt|template|instruction|agentic|attempts", re.IGNORECASE)
 """In the names of details that say what was asked."""
 _KEYS = {"evaluation_id", "model_id", "sample_id", "evaluation"}
 
@@ -190,7 +189,7 @@ class EveryEvalEver:
         }
         columns = collect_columns(rows, first=["score"], directions=directions)
         settings: dict[str, dict[str, object]] = {name: {} for _, name in ids_by_name}
-        for result in _results(path):
+        for result in objects(mapping(_beside(_record(path))).get("evaluation_results")):
             settings.setdefault(str(result.get("evaluation_name") or ""), {}).update(_list_settings(result))
         signatures = {name: sign_measure("every-eval-ever", facts) for name, facts in settings.items()}
         return Marked(rows, columns, version, dict(lost), tuple(notes), signatures)
@@ -205,24 +204,21 @@ def _instances(probe: ResultsProbe) -> Path | None:
     return None
 
 
-def _results(path: Path) -> list[Mapping[str, object]]:
-    """Return what the aggregate record beside the instances says of each evaluation."""
-    beside = path.with_name(path.name.removesuffix(".jsonl").removesuffix("_samples") + ".json")
-    return objects(mapping(_beside(beside)).get("evaluation_results"))
+def _record(path: Path) -> Path:
+    """Return where the aggregate record of a file of instances lies, if there is one."""
+    return path.with_name(path.name.removesuffix(".jsonl").removesuffix("_samples") + ".json")
 
 
 def _list_settings(result: Mapping[str, object]) -> dict[str, object]:
     """Return how an evaluation was measured; how the model drew its answers is the model's affair."""
     metric, generation = mapping(result.get("metric_config")), mapping(result.get("generation_config"))
-    judged, asked = mapping(metric.get("llm_scoring")), mapping(generation.get("generation_args"))
-    more = generation.get("additional_details")
+    more, asked = generation.get("additional_details"), mapping(generation.get("generation_args"))
+    said = {**asked, **more} if isinstance(more, dict) else {**asked, "prompt details": more}
     return {
         **{name: metric.get(name) for name in ("score_type", "min_score", "max_score", "level_names")},
         **{f"metric {name}": value for name, value in mapping(metric.get("additional_details")).items()},
-        **{f"judge {name}": value for name, value in judged.items() if name != "expert_baseline"},
-        **{name: asked.get(name) for name in ("prompt_template", "agentic_eval_config", "max_attempts")},
-        "details": more if isinstance(more, str) else None,
-        **{name: value for name, value in mapping(more).items() if _ASKED.search(name)},
+        **{f"judge {name}": value for name, value in mapping(metric.get("llm_scoring")).items()},
+        **{name: value for name, value in said.items() if _ASKED.search(name)},
     }
 
 
@@ -236,7 +232,8 @@ def _lower(path: Path, names: Collection[str]) -> tuple[frozenset[str], bool, li
     """
     ways: dict[str, bool] = {}
     notes: set[str] = set()
-    for result in _results(path) or [{"evaluation_name": name} for name in names]:
+    results = objects(mapping(_beside(_record(path))).get("evaluation_results"))
+    for result in results or [{"evaluation_name": name} for name in names]:
         name, is_lower = (
             str(result.get("evaluation_name") or ""),
             mapping(result.get("metric_config")).get("lower_is_better"),
@@ -245,7 +242,7 @@ def _lower(path: Path, names: Collection[str]) -> tuple[frozenset[str], bool, li
             is_lower = find_direction(name) == "lower"
             notes |= {note_direction(name)} - {""}
         if ways.setdefault(name, is_lower) != is_lower:
-            raise DataError(f"less is better and more is better of one evaluation, {name!r}", at=str(path))
+            raise DataError(f"less is better and more is better of one evaluation, {name!r}", at=str(_record(path)))
     return frozenset(name for name, is_lower in ways.items() if is_lower), len({*ways.values()}) > 1, sorted(notes)
 
 
@@ -328,36 +325,35 @@ class Helm:
             _row(model, (at, 0), dict.fromkeys(names, ABSENT), text) for at, text in questions.items() if at not in have
         ]
         columns = collect_columns(rows, first=_FIRST)
-        settings, own = _list_measures(spec, columns)
-        signed = {name: {"": sign_metric(facts)} for name, facts in own.items()}
+        scenario = mapping(spec.get("scenario_spec"))
+        arguments = mapping(scenario.get("args")).items()
+        settings = {
+            **{name: value for name, value in about.items() if name not in _NO_MEASURE},
+            "scenario": scenario.get("class_name"),
+            **{f"scenario {name}": value for name, value in arguments if not PLACE.fullmatch(name)},
+        }
+        signed = sign_metrics(_list_options(spec, columns))
         signatures = {"": sign_measure("helm", settings)}
         return Marked(rows, columns, str(spec.get("name") or ""), signatures=signatures, metric_signatures=signed)
 
 
-def _list_measures(
-    spec: Mapping[str, object], metrics: Collection[str]
-) -> tuple[dict[str, object], dict[str, dict[str, object]]]:
-    """Return what a specification says of how all was measured, and what of each metric alone."""
-    scenario = mapping(spec.get("scenario_spec"))
-    adapter, arguments = mapping(spec.get("adapter_spec")).items(), mapping(scenario.get("args")).items()
-    settings = {
-        **{name: value for name, value in adapter if name not in _NO_MEASURE},
-        "scenario": scenario.get("class_name"),
-        **{f"scenario {name}": value for name, value in arguments if not PLACE.fullmatch(name)},
-        "annotators": spec.get("annotators") or None,
-    }
-    own: dict[str, dict[str, object]] = {name: {} for name in metrics}
-    numbers: Counter[str] = Counter()
+def _list_options(spec: Mapping[str, object], columns: Collection[str]) -> dict[str, dict[str, object]]:
+    """Return by metric what a specification says of how it is computed; who annotates is told to those that none names."""
+    options: dict[str, tuple[object, Any]] = {"annotators": (spec.get("annotators") or None, ())}
+    count: Counter[str] = Counter()
     for metric in objects(spec.get("metric_specs")):
-        kind = f"metric {str(metric.get('class_name')).rpartition('.')[2]}"
-        numbers[kind] += 1
+        name, arguments = (
+            f"metric {str(metric.get('class_name')).rpartition('.')[2]}",
+            dict(mapping(metric.get("args"))),
+        )
+        count[name] += 1
         # Under `names` stands which numbers there are, and not how each is measured.
-        options = dict(mapping(metric.get("args")))
-        named = options.pop("names", None)
-        concerned = [own[name] for name in named if name in own] if isinstance(named, list) else []
-        for facts in concerned or [settings]:
-            facts[kind if numbers[kind] == 1 else f"{kind} {numbers[kind]}"] = options
-    return settings, own
+        options[name if count[name] == 1 else f"{name} {count[name]}"] = arguments, arguments.pop("names", None) or ()
+    named = {name for _, names in options.values() for name in names}
+    return {
+        column: {kind: facts for kind, (facts, names) in options.items() if column in (names or {column} - named)}
+        for column in columns
+    }
 
 
 _Instance = tuple[str, str]

@@ -27,7 +27,7 @@ from markbook.foreign.reading import (
     objects,
     read_value,
     sign_measure,
-    sign_metric,
+    sign_metrics,
     words,
 )
 from markbook.marks import Row
@@ -83,9 +83,7 @@ class InspectResults:
         lettered: dict[str, bool] = {}
         rows = _whole(MarkedRows(_row(sample, model, lone, lettered) for sample in samples), about, probe.path)
         # C is correct and I is not, whatever a scorer is called.
-        columns = collect_columns(
-            rows, directions={name: "higher" for name, is_stated in lettered.items() if is_stated}
-        )
+        columns = collect_columns(rows, directions=dict.fromkeys(filter(lettered.get, lettered), "higher"))
         steps = objects(mapping(header.get("plan")).get("steps"))
         # What `generate` is told is how the model draws its answers.
         options = [step.get("params") for step in steps if step.get("params") and step.get("solver") != "generate"]
@@ -97,24 +95,25 @@ class InspectResults:
             **{f"argument {name}": value for name, value in arguments if not _NO_MEASURE.fullmatch(name)},
         }
         roles = {f"role {name}": mapping(role).get("model") for name, role in mapping(about.get("model_roles")).items()}
-        grader = {name: roles.pop(name) for name in ("role grader",) if name in roles}
+        grader = {"role grader": roles.pop("role grader", None)}
         scorers: dict[str, object] = {}
+        count: Counter[str] = Counter()
         for scorer in objects(about.get("scorers")):
-            name = called = str(scorer.get("name")).rpartition("/")[2]
-            number = 1
-            while called in scorers:  # of one name the second is match1, as Inspect has it
-                called, number = f"{name}{number}", number + 1
-            scorers[called] = scorer.get("options")
+            name = str(scorer.get("name")).rpartition("/")[2]
+            # Of one name the second is match1, as Inspect has it.
+            scorers[f"{name}{count[name] or ''}"] = scorer.get("options")
+            count[name] += 1
         own: dict[str, dict[str, object]] = {}
         for column in columns:
-            named = [name for name in (column.partition("/")[0], column.rpartition("/")[2]) if name in scorers][:1]
-            own[column] = {f"scorer {name}": scorers[name] for name in named or scorers}
-            own[column] |= {} if set(named) & _UNGRADED else grader
+            name = column.partition("/")[0]
+            named = {name: scorers[name]} if name in scorers else scorers
+            own[column] = {f"scorer {name}": options for name, options in named.items()}
+            own[column] |= {} if name in _UNGRADED else grader
         signatures = {"": sign_measure("inspect", settings | roles)}
         status = header.get("status")
         notes = () if status in (None, "success") else (f"Inspect says that this run ended as {status!r}.",)
-        signed = {name: {"": sign_metric(facts)} for name, facts in own.items()}
-        return Marked(rows, columns, f"log {header.get('version', 1)}", dict(lost), notes, signatures, signed)
+        version = f"log {header.get('version', 1)}"
+        return Marked(rows, columns, version, dict(lost), notes, signatures, sign_metrics(own))
 
 
 def _objects(probe: ResultsProbe, start: str, lost: Counter[str]) -> Iterator[Mapping[str, object]]:

@@ -25,8 +25,8 @@ from markbook.foreign.reading import (
     objects,
     read_records,
     read_value,
+    sign_facts,
     sign_measure,
-    sign_metric,
     words,
 )
 from markbook.marks import Row
@@ -150,17 +150,12 @@ def _mark_samples(files: Mapping[str, Path], about: Mapping[str, object], model:
         if others := set(files) - tasks:
             notes.append(f"{name}: of the tasks {', '.join(sorted(tasks))}, not of {', '.join(sorted(others))}.")
     options: dict[str, dict[str, str]] = defaultdict(dict)
-    entries = [
-        (task, entry) for task in files
-        for entry in objects(mapping(mapping(about.get("configs")).get(task)).get("metric_list"))
-    ]  # fmt: skip
-    for at, entry in entries:
+    configs = {task: mapping(mapping(about.get("configs")).get(task)) for task in files}
+    for at, entry in ((at, entry) for at, config in configs.items() for entry in objects(config.get("metric_list"))):
         called = str(entry.get("metric"))
-        signed = {f"metric {called}": {name: value for name, value in entry.items() if name != "metric"}}
-        concerned = [name for name, plain_name in plain.items() if plain_name in (called, lower_name(called))]
-        for name in concerned:
-            options[name][at] = sign_metric(signed)
-        measures[at] |= {} if concerned else signed
+        facts = {f"metric {called}": {name: value for name, value in entry.items() if name != "metric"}}
+        for name in (name for name, own in plain.items() if own in (called, lower_name(called))):
+            options[name][at] = sign_facts(facts)
     signatures = {task: sign_measure("lm-eval", settings) for task, settings in measures.items()}
     return Marked(rows, columns, version, dict(lost), tuple(notes), signatures, options)
 

@@ -21,8 +21,9 @@ from markbook.foreign.reading import (
     names_apart,
     objects,
     read_value,
+    sign_facts,
     sign_measure,
-    sign_metric,
+    sign_metrics,
     words,
 )
 from markbook.marks import Row
@@ -69,15 +70,12 @@ class DeepEval:
         facts: dict[str, dict[str, set[object]]] = {}
         ways: dict[str, set[Direction]] = {}
         for name, metric in (named_metric for case in cases for named_metric in _named_metrics(case)):
-            score, threshold, success = (
-                read_value(metric.get("score")),
-                read_value(metric.get("threshold")),
-                metric.get("success"),
-            )
-            stated = {"judge": str(metric.get("evaluationModel") or "") or None, "strict mode": is_strict if isinstance(is_strict := metric.get("strictMode"), bool) else None,
-                      "threshold": None if isinstance(threshold, Missing) else threshold}  # fmt: skip
-            for kind, fact in stated.items():
-                facts.setdefault(name, {}).setdefault(kind, set()).update({fact} - {None})
+            score, threshold = (read_value(metric.get(key)) for key in ("score", "threshold"))
+            success, judge, is_strict = map(metric.get, ("success", "evaluationModel", "strictMode"))
+            limit = None if isinstance(threshold, Missing) else threshold
+            held = {"judge": judge or None, "strictMode": is_strict, "threshold": limit}
+            for kind, fact in held.items():
+                facts.setdefault(name, {}).setdefault(kind, set()).update({words(fact)} if fact is not None else ())
             # Of `Toxicity` and its like less was better before version 4.2, and more is since: the verdict says it.
             is_stated = isinstance(success, bool) and score != threshold
             if is_stated and isinstance(score, float) and isinstance(threshold, float):
@@ -87,14 +85,12 @@ class DeepEval:
         # A score does not depend on the threshold that it is held to; whether a case passed depends on all of them.
         settings: dict[str, dict[str, object]] = {"success": {}}
         for name, kind, found in ((name, kind, found) for name, of in facts.items() for kind, found in of.items()):
+            fact = sorted(found, key=str) if len(found) > 1 else next(iter(found), None)
             for concerned in ("success",) if kind == "threshold" else (name, "success"):
-                values = sorted(found, key=str)
-                settings.setdefault(concerned, {})[f"{kind} of {name}"] = (
-                    values[0] if len(values) == 1 else values or None
-                )
+                settings.setdefault(concerned, {})[f"{kind} of {name}"] = fact
         version = "metricsMetadata (before 1.5)" if is_old else "metricsData"
-        signed = {name: {"": sign_metric(of_metric)} for name, of_metric in settings.items()}
-        return Marked(rows, columns, version, signatures={"": sign_measure("deepeval", {})}, metric_signatures=signed)
+        signatures = {"": sign_measure("deepeval", {})}
+        return Marked(rows, columns, version, signatures=signatures, metric_signatures=sign_metrics(settings))
 
 
 def _named_metrics(case: Mapping[str, object]) -> Iterator[tuple[str, Mapping[str, object]]]:
@@ -188,44 +184,34 @@ class Promptfoo:
         ]
         # What each test asserts, known by its variables: a file need not hold all tests of another.
         asserted: dict[str, dict[str, Mapping[str, object]]] = {}
-        passing: dict[str, dict[str, object]] = {}
+        stated = {"score", "pass"}  # and what is called after assertions: 1 where they hold, whatever their name
         for result in results:
-            test = words(_get_vars(result)) or str(result.get("testIdx"))
-            key = digest_text(test)[:12]
+            key = digest_text(words(_get_vars(result)) or str(result.get("testIdx")))[:12]
             asserted.setdefault(key, {}).update((words(dict(one)), one) for one in _assertions(result))
-            passing[key] = {"threshold": mapping(result.get("testCase")).get("threshold")}
-        of_metric = {one.get("metric") for several in asserted.values() for one in several.values()}
-        for component in (
-            one for result in results for one in objects(mapping(result.get("gradingResult")).get("componentResults"))
-        ):
-            of_metric.add(mapping(component.get("assertion")).get("metric"))
-        # A score of assertions is 1 where they hold, whatever they are called.
-        stated = {"score", "pass", *(name for name in of_metric if isinstance(name, str))}
+            components = objects(mapping(result.get("gradingResult")).get("componentResults"))
+            of_tests = [*_assertions(result), *(mapping(one.get("assertion")) for one in components)]
+            stated |= {str(one["metric"]) for one in of_tests if one.get("metric")}
         columns = collect_columns(rows, first=("score", "pass"), directions=dict.fromkeys(stated, "higher"))
         signed = {
-            name: {test: sign_metric(_list_facts(several, name) | (passing[test] if name == "pass" else {}))
-                   for test, several in asserted.items()}
-            for name in columns
-        }  # fmt: skip
+            name: {key: sign_facts(_list_facts(test, name)) for key, test in asserted.items()} for name in columns
+        }
         signatures = dict.fromkeys(asserted, sign_measure("promptfoo", {}))
         version = f"version {holder.get('version', 1)}"
         return Marked(MarkedRows(rows, counts=True), columns, version, signatures=signatures, metric_signatures=signed)
 
 
-_GRADED = re.compile(
-    r"(?:not-)?(?:.*rubric|model-graded-.*|g-eval|factuality|answer-relevance|conversation-relevance|context-.*|similar|classifier)"
-)
+_GRADED = re.compile(r"(not-)?(.*rubric|model-graded.*|g-eval|factuality|.*-relevance|context-.*|similar|classifier)")
 """Assertions that a model judges; the others do not heed which one grades."""
 
 
 def _assertions(result: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
-    """Yield what a test asserts, sets of assertions and their parts one by one, with who grades where the test says it."""
+    """Yield what a test asserts, sets of assertions and their parts one by one; of `pass` alone what a test has to reach."""
     case = mapping(result.get("testCase"))
-    waiting = objects(case.get("assert"))[::-1]
-    while waiting:
-        assertion = waiting.pop()
-        parts = objects(assertion.get("assert"))
-        waiting += [{"metric": assertion.get("metric"), **part} for part in parts[::-1]]
+    if case.get("threshold") is not None:
+        yield {"metric": "pass", "threshold": case["threshold"]}
+    waiting = objects(case.get("assert"))
+    for assertion in waiting:
+        waiting += [{"metric": assertion.get("metric"), **part} for part in objects(assertion.get("assert"))]
         graded = mapping(case.get("options")) if _GRADED.fullmatch(str(assertion.get("type"))) else {}
         defaults = {name: graded[name] for name in ("provider", "rubricPrompt") if graded.get(name)}
         yield {**defaults, **{name: value for name, value in assertion.items() if name != "assert"}}
@@ -233,8 +219,10 @@ def _assertions(result: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
 
 def _list_facts(assertions: Mapping[str, Mapping[str, object]], metric: str) -> dict[str, object]:
     """Return the facts of those assertions that a metric is of, in an order of their own; `score` and `pass` are of all."""
-    chosen = [one for _, one in sorted(assertions.items()) if metric in ("score", "pass", one.get("metric"))]
-    facts: dict[str, object] = {"assertions": len(chosen)} if chosen else {}
+    metrics = {str(one.get("metric")) for one in assertions.values()}
+    of = metrics - {"pass"} if metric == "score" else metrics if metric == "pass" else {metric}
+    chosen = [one for _, one in sorted(assertions.items()) if str(one.get("metric")) in of]
+    facts: dict[str, object] = {"assertions": len(chosen) or None}
     for number, assertion in enumerate(chosen, 1):
         facts |= {f"{name} of assertion {number}": value for name, value in assertion.items() if name != "metric"}
     return facts

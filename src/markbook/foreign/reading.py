@@ -285,11 +285,16 @@ def digest_input(by: str, value: object) -> str:
 
 def sign_measure(tool: str, facts: Mapping[str, object]) -> str:
     """Return the signature of what a tool's file says of how it measured; what is None it does not say."""
-    return "|".join(filter(None, [f"{OTHER_TOOL}{tool}", sign_metric(facts)]))
+    return "|".join(filter(None, [f"{OTHER_TOOL}{tool}", sign_facts(facts)]))
 
 
-def sign_metric(facts: Mapping[str, object]) -> str:
-    """Return the part of a signature that is of one metric alone."""
+def sign_metrics(facts: Mapping[str, Mapping[str, object]]) -> dict[str, dict[str, str]]:
+    """Return what a file without tasks says of each metric alone, as a `Marked` has it."""
+    return {metric: {"": sign_facts(own)} for metric, own in facts.items()}
+
+
+def sign_facts(facts: Mapping[str, object]) -> str:
+    """Return facts as parts of a signature."""
     parts = []
     for name, value in facts.items():
         # 1 and 1.0 are one number; a function is noted by its source, or by where it lay in memory.

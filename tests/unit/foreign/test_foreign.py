@@ -462,7 +462,7 @@ def judged_by(*judges):
          ("subject:a", "subject:b")),
         (helm_measured, judged_by("a", "z"), judged_by("b", "z"), ('metric J:{"judge": "a"}', 'metric J:{"judge": "b"}')),
         ((deepeval_measured, "success"), {"threshold": 0.05}, {"threshold": 0.95}, (":0.05", "threshold of Correctness:0.95")),
-        (deepeval_measured, {"strictMode": True}, {"strictMode": False}, ("strict mode of Correctness:true", ":false")),
+        (deepeval_measured, {"strictMode": True}, {"strictMode": False}, ("strictMode of Correctness:true", ":false")),
         (deepeval_measured, {"evaluationModel": "a"}, {"evaluationModel": "b"}, ("judge of Correctness:a", "Correctness:b")),
         ((promptfoo_measured, "pass"), {"threshold": 0.05}, {"threshold": 0.95}, ("assertion 2:0.05", "assertion 2:0.95")),
         ((promptfoo_measured, "quality"), {"value": "lenient"}, {"value": "strict"}, ("value of assertion 1:lenient", ":strict")),
