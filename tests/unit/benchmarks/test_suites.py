@@ -334,6 +334,21 @@ UNRUN = {
     "calls that nobody reads": f"{FIRST}def w(n): assert f(n) == n + 1\nmap(w, [2])\n",
     "what is called at the end": f"import atexit\n{FIRST}def w(): assert f(2) == 3\natexit.register(w)\n",
     "a main guard with more": f"{FIRST}def main(): assert f(2) == 3\nif __name__ == '__main__' and True: main()\n",
+    "a function in a check": f"def check(f):\n    def test_b(): assert f(2) == 3\n    assert f(1) == 2\ncheck(f)\n",
+    "a function that fails by `raise`": f"{FIRST}class TestB:\n    __test__ = True\n    def test_b(self):\n        if f(2) != 3: raise AssertionError\n",
+    "a function that fails by `raises`": f"import contextlib, pytest\n{FIRST}try:\n    def test_b():\n        assert f(2) == pytest.approx(3)\n"
+    "        with contextlib.ExitStack() as s: s.enter_context(pytest.raises(TypeError)); f(None)\nexcept ImportError: pass\n",
+    "a test that a missing package skips": "import unittest\nclass A(unittest.TestCase):\n    def test_a(self): self.assertEqual(f(1), 2)\n"
+    "    @unittest.skipIf(True, '')\n    def test_b(self): self.assertEqual(f(2), 3)\n",
+    "a class by type in a list": f"{CASE}cases = [type('T', (unittest.TestCase,), {{'test_b': lambda self: self.assertEqual(f(2), 3)}})]\n",
+    "a lambda without assertions": f"{FIRST}test_b = lambda: 1 / (f(2) == 3)\n",
+    "a registry": f"{FIRST}tests = []\n@tests.append\ndef two(): assert f(2) == 3\n",
+    "a function `load_tests`": f"{CASE}    def two(self): self.assertEqual(f(2), 3)\n"
+    "def load_tests(*_): return unittest.TestSuite([Cases('two')])\n",
+    "a function that a text makes": f"{FIRST}for n in (1, 2): exec(f'def test_{{n}}(): assert f({{n}}) == {{n + 1}}')\n",
+    "tests in docstrings": f"import doctest\n{FIRST}assert doctest.testmod().failed == 0\n",
+    "a helper that asserts nothing": f"{FIRST}def assert_equal(a, b): return a == b\ndef test_b(): assert_equal(f(2), 3)\n",
+    "a second check": "def check(f): assert f(1) == 2\ndef check2(f): assert f(2) == 3\n",
     "a test that skips itself": "import unittest\nclass A(unittest.TestCase):\n    def test_a(self): self.assertEqual(f(1), 2)\n"
     "    def test_b(self):\n        self.skipTest('')\n        self.assertEqual(f(2), 3)\n",
 }  # fmt: skip
