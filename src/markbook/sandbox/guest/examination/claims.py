@@ -152,6 +152,85 @@ def _hides_tests(nodes: list[ast.AST], inert: dict[str, bool]) -> bool:
         elif isinstance(node, ast.Call) and get_called_name(node) in _ELSEWHERE:
             return True
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-            if inert.get(get_called_name(node.value)) is False:
+            # of one that keeps what it found it may be read later
+            is_lost = inert.get(get_called_name(node.value)) is False
+            if is_lost:
                 return True
     return False
+
+
+_CAUGHT = frozenset(("", "AssertionError", "Exception", "BaseException"))
+_STARTS = frozenset(("Thread", "start_new_thread", "submit", "map", "create_task", "ensure_future"))
+"""What calls a function where nobody hears how it ends, unless its result is read."""
+_VERDICTS = frozenset(("wasSuccessful", "failures", "errors"))
+
+
+def unheard_parts(program: ast.Module) -> frozenset[int]:
+    """Return the parts of a program that may fail and the program pass, by its own text and whatever is tested.
+
+    They stand where a failed assertion is caught and only printed, in functions that run in a thread, in test cases whose
+    result nobody reads, and in functions within functions that nothing calls by their names.
+    """
+    nodes = expressions.nodes(program)
+    numbers = {id(part): number for number, part in enumerate(list_parts(program))}
+    printed = {
+        id(part)
+        for node in nodes
+        if isinstance(node, ast.Call) and get_called_name(node) == "print"
+        for part in ast.walk(node)
+    }
+    read = {
+        getattr(node, "id", "") or getattr(node, "attr", "")
+        for node in nodes
+        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load) and id(node) not in printed
+    }
+    functions = {node.name: node for node in nodes if isinstance(node, _Function)}
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    called = [node.func.id for node in calls if isinstance(node.func, ast.Name)]
+    regions: list[ast.AST] = []
+    for node in nodes:
+        if isinstance(node, ast.Try) and _swallows(node, read):
+            regions += node.body
+        elif isinstance(node, ast.With | ast.AsyncWith) and _suppresses(node):
+            regions += node.body
+        elif isinstance(node, ast.ClassDef) and "run" in read and not read & _VERDICTS:
+            regions.append(node)
+        elif isinstance(node, _Function):
+            within = (part for statement in node.body for part in expressions.nodes(statement))
+            regions += [part for part in within if isinstance(part, _Function) and part.name not in called]
+        elif isinstance(node, ast.Call) and get_called_name(node) in _STARTS and "result" not in read:
+            given = [*node.args, *(keyword.value for keyword in node.keywords)]
+            names = [part.id for value in given for part in ast.walk(value) if isinstance(part, ast.Name)]
+            regions += [functions[name] for name in names if name in functions]
+    unheard: set[int] = set()
+    for region in regions:  # it grows meanwhile
+        inside = expressions.nodes(region)
+        unheard |= {id(part) for part in inside}
+        for name in {part.func.id for part in inside if isinstance(part, ast.Call) and isinstance(part.func, ast.Name)}:
+            heard = [call for call in calls if id(call) not in unheard and getattr(call.func, "id", "") == name]
+            if name in functions and not heard and functions[name] not in regions:
+                regions.append(functions[name])
+    return frozenset(number for part, number in numbers.items() if part in unheard)
+
+
+def _swallows(node: ast.Try, read: set[str]) -> bool:
+    """Whether a failed assertion ends in a `try`, and nothing that it leaves behind is read."""
+    inside = [part for child in ast.iter_child_nodes(node) for part in expressions.nodes(child)]
+    left = {part.id for part in inside if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load)}
+    caught = [part for handler in node.handlers if _catches(handler.type) for part in expressions.nodes(handler)]
+    ends = ast.Raise | ast.Assert | ast.Return | ast.Break | ast.Continue
+    leaves = any(isinstance(part, ends) or _is_failing(part) for part in caught)
+    return bool(caught) and not leaves and left.isdisjoint(read) and not any(map(_keeps, inside))
+
+
+def _is_failing(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and is_claiming_name(get_called_name(node))
+
+
+def _catches(kinds: ast.expr | None) -> bool:
+    return any(getattr(kind, "id", "") in _CAUGHT for kind in getattr(kinds, "elts", [kinds]))
+
+
+def _suppresses(node: ast.With | ast.AsyncWith) -> bool:
+    calls = [item.context_expr for item in node.items if isinstance(item.context_expr, ast.Call)]
+    return any(get_called_name(call) == "suppress" and any(map(_catches, call.args)) for call in calls)

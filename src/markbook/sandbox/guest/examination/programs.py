@@ -96,6 +96,8 @@ def instrument(tree: ast.Module) -> int:
     tree.body = _guard_statements(tree.body, {id(node): index for index, node in enumerate(parts)})
     for index, node in enumerate(entered, len(parts)):
         _mark_entered(node, index)
+    for statement in expressions.nodes(tree):
+        _mark_exit(statement)
     return sum(isinstance(node, ast.Assert) for node in parts)
 
 
@@ -291,6 +293,16 @@ def _mark_entered(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, ind
     else:
         has_words = ast.get_docstring(node, clean=False) is not None
         node.body.insert(has_words, _report(index, node.body[0]))
+
+
+def _mark_exit(node: ast.AST) -> None:
+    """Have the test's own `sys.exit(status)` go by `Parts.leave`."""
+    call = node.value if isinstance(node, ast.Expr) else node.exc if isinstance(node, ast.Raise) else None
+    wanted = ("sys.exit", "exit", "quit") if isinstance(node, ast.Expr) else ("SystemExit",)
+    if isinstance(call, ast.Call) and not call.keywords and ast.unparse(call.func) in wanted:
+        position = _place(call)
+        call.args.insert(0, call.func)
+        call.func = ast.Attribute(ast.Name(PART, ast.Load(), **position), "leave", ast.Load(), **position)
 
 
 def _place(node: ast.stmt | ast.expr) -> dict[str, Any]:

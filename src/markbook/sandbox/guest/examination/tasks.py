@@ -8,7 +8,7 @@ from collections import Counter
 from .. import wire
 from ..marking import Compiled
 from . import expressions, rules
-from .claims import find_claim, list_inert, required_parts
+from .claims import find_claim, list_inert, required_parts, unheard_parts
 from .expressions import LOOKS_UP, flows, get_called_name, trace_names
 from .lending import Lending
 from .programs import BrokenTest, compile_test, portable, repeated_parts
@@ -76,6 +76,8 @@ class CompiledTests:
         """Which tests claim nothing: they pass wherever nothing is raised."""
         self.required: list[list[frozenset[int]]] = []
         """Of each test groups of parts: where none of a group was executed, a pass claims nothing that the group would."""
+        self.unheard: list[frozenset[int]] = []
+        """The parts of each that may fail where it passes."""
         self.repeated: list[frozenset[int]] = []
         """The parts of each that go well as often as the answer has it."""
         self.makers: list[set[str]] = []
@@ -119,7 +121,7 @@ class CompiledTests:
             return ""
         # `portable` copies the texts of tuples, lists and frozen sets alone
         makers = [frozenset(names) for names in self.makers]
-        facts = (self.faults, self.beside, self.draws, self.silent, self.required, self.repeated, makers)
+        facts = (self.faults, self.beside, self.draws, self.silent, self.required, self.unheard, self.repeated, makers)
         data = portable((self.leaves_traces, self.compiled, self.before, self.asks, *facts))
         return data.hex() if len(data) < _MOST_COMPILED else ""
 
@@ -127,7 +129,9 @@ class CompiledTests:
         """Know the tests by what another examiner said of them; False if that cannot be read."""
         try:
             self.leaves_traces, self.compiled, self.before, self.asks, *facts = wire.load_code(bytes.fromhex(compiled))
-            self.faults, self.beside, self.draws, self.silent, self.required, self.repeated, makers = facts
+            self.faults, self.beside, self.draws, self.silent, self.required, self.unheard, self.repeated, makers = (
+                facts
+            )
         except (ValueError, TypeError, EOFError):  # what was kept on a disk has suffered there
             return False
         self.makers = [set(names) for names in makers]
@@ -197,6 +201,7 @@ class CompiledTests:
         claims = any(test.get(part) for part in _CLAIMS) or any(find_claim(node, inert) for node in nodes)
         self.silent.append(not claims)
         self.required.append([] if program is None else required_parts(program, inert))
+        self.unheard.append(frozenset() if program is None else unheard_parts(program))
         used = names_used(nodes)  # before the program is changed
         entry = self._entry
         self.makers.append(makers(nodes, used | entry if self.kind == "class" else used - entry, entry))
