@@ -247,8 +247,9 @@ class _Trial:
             for site_index, part in enumerate(canary.parts)
             if executed is not None and part is not None and part not in executed
         ]
+        unheard = [at for at, part in enumerate(canary.parts) if part in self._task.unheard[index]]
         return proof(
-            canary, self._outcomes(index), is_useful=has_useful, apart=self._apart, undone=undone,
+            canary, self._outcomes(index), is_useful=has_useful, apart=self._apart, undone=undone, unheard=unheard,
             is_lenient=self._is_lenient,
         )  # fmt: skip
 
