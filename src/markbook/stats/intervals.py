@@ -346,7 +346,7 @@ def _resampled_means(array: Floats, n_resamples: int, seed: int) -> Floats:
     """Return the means of all n^n resamples if they are few, else of `n_resamples` drawn ones: shape (resamples,)."""
     import numpy as np
 
-    n = array.size
+    array, n = np.sort(array), array.size  # drawn by place: the order of the items is not to matter
     if n <= ENUMERATE_UP_TO:
         picks = np.indices((n,) * n).reshape(n, -1)  # 46,656 of 6 values; 7 would have 823,543
         every: Floats = array[picks].mean(axis=0)

@@ -225,3 +225,17 @@ def test_a_scale_whose_top_is_not_one_has_no_passes(limits):
     sheet = Sheet("grade", {"m": {"a": Cell(1.0, values=(1.0, 1.0))}}, limits, origins={"m": (0, "m")})
 
     assert noise_of_model("m", sheet).pass_hat == {}
+
+
+def test_drawn_numbers_depend_neither_on_the_order_of_items_nor_on_which_model_comes_first():
+    rng = random.Random(3)
+    first, second = ([rng.random() for _ in range(40)] for _ in range(2))
+    shuffled = rng.sample(range(40), 40)
+
+    p = stats.sign_flip_test(first, second, n_resamples=5_000).p
+    turned = stats.sign_flip_test(second, first, n_resamples=5_000).p
+    moved = stats.sign_flip_test([first[at] for at in shuffled], [second[at] for at in shuffled], n_resamples=5_000)
+
+    assert p == turned == moved.p
+    means = [stats.bootstrap_mean(values, n_resamples=2_000) for values in (first, [first[at] for at in shuffled])]
+    assert (means[0].low, means[0].high) == (means[1].low, means[1].high)

@@ -189,9 +189,9 @@ def unheard_parts(program: ast.Module) -> frozenset[int]:
     called = [node.func.id for node in calls if isinstance(node.func, ast.Name)]
     regions: list[ast.AST] = []
     for node in nodes:
-        if isinstance(node, ast.Try) and _swallows(node, read):
-            regions += node.body
-        elif isinstance(node, ast.With | ast.AsyncWith) and _suppresses(node):
+        if (isinstance(node, ast.Try) and _swallows(node, read)) or (
+            isinstance(node, ast.With | ast.AsyncWith) and _suppresses(node)
+        ):
             regions += node.body
         elif isinstance(node, ast.ClassDef) and "run" in read and not read & _VERDICTS:
             regions.append(node)
