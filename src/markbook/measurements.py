@@ -61,7 +61,7 @@ def find_direction(metric: str) -> Direction | None:
     >>> find_direction("score\u2193"), find_direction("error (higher is better)")
     ('lower', 'higher')
     """
-    stated = {"higher" if any(found.groups()) else "lower" for found in _STATED.finditer(metric)}
+    stated = {"higher" if any(words.groups()) else "lower" for words in _STATED.finditer(metric)}
     if len(stated) == 1:
         return "higher" if "higher" in stated else "lower"
     words = _list_words(metric)

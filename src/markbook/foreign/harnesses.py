@@ -212,13 +212,13 @@ def _record(path: Path) -> Path:
 def _list_settings(result: Mapping[str, object]) -> dict[str, object]:
     """Return how an evaluation was measured; how the model drew its answers is the model's affair."""
     metric, generation = mapping(result.get("metric_config")), mapping(result.get("generation_config"))
-    more, asked = generation.get("additional_details"), mapping(generation.get("generation_args"))
-    said = {**asked, **more} if isinstance(more, dict) else {**asked, "prompt details": more}
+    more, details = mapping(generation.get("generation_args")), generation.get("additional_details")
+    prompting = {**more, **(details if isinstance(details, dict) else {"prompt details": details})}
     return {
         **{name: metric.get(name) for name in ("score_type", "min_score", "max_score", "level_names")},
         **{f"metric {name}": value for name, value in mapping(metric.get("additional_details")).items()},
         **{f"judge {name}": value for name, value in mapping(metric.get("llm_scoring")).items()},
-        **{name: value for name, value in said.items() if _ASKED.search(name)},
+        **{name: value for name, value in prompting.items() if _ASKED.search(name)},
     }
 
 

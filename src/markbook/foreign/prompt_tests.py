@@ -73,8 +73,8 @@ class DeepEval:
             score, threshold = (read_value(metric.get(key)) for key in ("score", "threshold"))
             success, judge, is_strict = map(metric.get, ("success", "evaluationModel", "strictMode"))
             limit = None if isinstance(threshold, Missing) else threshold
-            held = {"judge": judge or None, "strictMode": is_strict, "threshold": limit}
-            for kind, fact in held.items():
+            measured = {"judge": judge or None, "strictMode": is_strict, "threshold": limit}
+            for kind, fact in measured.items():
                 facts.setdefault(name, {}).setdefault(kind, set()).update({words(fact)} if fact is not None else ())
             # Of `Toxicity` and its like less was better before version 4.2, and more is since: the verdict says it.
             is_stated = isinstance(success, bool) and score != threshold
@@ -84,8 +84,8 @@ class DeepEval:
         columns = collect_columns(rows, directions=directions | {"success": "higher"})
         # A score does not depend on the threshold that it is held to; whether a case passed depends on all of them.
         settings: dict[str, dict[str, object]] = {"success": {}}
-        for name, kind, found in ((name, kind, found) for name, of in facts.items() for kind, found in of.items()):
-            fact = sorted(found, key=str) if len(found) > 1 else next(iter(found), None)
+        for name, kind, values in ((name, kind, values) for name, of in facts.items() for kind, values in of.items()):
+            fact = sorted(values, key=str) if len(values) > 1 else next(iter(values), None)
             for concerned in ("success",) if kind == "threshold" else (name, "success"):
                 settings.setdefault(concerned, {})[f"{kind} of {name}"] = fact
         version = "metricsMetadata (before 1.5)" if is_old else "metricsData"
@@ -187,10 +187,10 @@ class Promptfoo:
         stated = {"score", "pass"}  # and what is called after assertions: 1 where they hold, whatever their name
         for result in results:
             key = digest_text(words(_get_vars(result)) or str(result.get("testIdx")))[:12]
-            asserted.setdefault(key, {}).update((words(dict(one)), one) for one in _assertions(result))
+            asserted.setdefault(key, {}).update((words(dict(test)), test) for test in _assertions(result))
             components = objects(mapping(result.get("gradingResult")).get("componentResults"))
-            of_tests = [*_assertions(result), *(mapping(one.get("assertion")) for one in components)]
-            stated |= {str(one["metric"]) for one in of_tests if one.get("metric")}
+            of_tests = [*_assertions(result), *(mapping(part.get("assertion")) for part in components)]
+            stated |= {str(test["metric"]) for test in of_tests if test.get("metric")}
         columns = collect_columns(rows, first=("score", "pass"), directions=dict.fromkeys(stated, "higher"))
         signed = {
             name: {key: sign_facts(_list_facts(test, name)) for key, test in asserted.items()} for name in columns
@@ -219,9 +219,9 @@ def _assertions(result: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
 
 def _list_facts(assertions: Mapping[str, Mapping[str, object]], metric: str) -> dict[str, object]:
     """Return the facts of those assertions that a metric is of, in an order of their own; `score` and `pass` are of all."""
-    metrics = {str(one.get("metric")) for one in assertions.values()}
+    metrics = {str(assertion.get("metric")) for assertion in assertions.values()}
     of = metrics - {"pass"} if metric == "score" else metrics if metric == "pass" else {metric}
-    chosen = [one for _, one in sorted(assertions.items()) if str(one.get("metric")) in of]
+    chosen = [test for _, test in sorted(assertions.items()) if str(test.get("metric")) in of]
     facts: dict[str, object] = {"assertions": len(chosen) or None}
     for number, assertion in enumerate(chosen, 1):
         facts |= {f"{name} of assertion {number}": value for name, value in assertion.items() if name != "metric"}
