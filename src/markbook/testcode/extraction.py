@@ -186,7 +186,7 @@ def _list_blocks(reply: str, *, nested: bool = False) -> Iterator[tuple[str, str
         is_end = not (fence["tag"] or fence["info"].strip(" \t\r`~"))
         if is_end and not fence["words"] and not fence["inset"].strip(" \t>"):
             is_end = len(fence["inset"]) < 4 + len(opener["inset"])
-        elif is_end and nested:
+        elif is_end and nested and not depth:
             lines.append(line[: fence.start("fence")])
         else:
             is_end = False

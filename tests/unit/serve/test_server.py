@@ -253,6 +253,13 @@ COMPUTING = {
     "import sys as other\nprint(other.argv)": 1,
     "import sys\nprint(getattr(sys, 'executable'))": 1,
     "().__class__.__base__": 1,
+    "d = 0\ndef r():\n    global d\n    d += 1\n    r()\ntry: r()\nexcept RecursionError: print(d)\n": 0,
+    "import sys\nsys.setrecursionlimit(5000)\ndef r(n): return n and 1 + r(n - 1)\nprint(r(4990))\n": 0,
+    "import sys\nsys.exit(2**70)": 1,
+    "import sys\nsys.exit(-1 << 63)": 0,
+    "import sys\nprint(sys.stdin.name, sys.stdout.errors)": 1,
+    "# coding: latin-1\nprint('\u00fc')": 1,
+    "print(1 is 1)": 1,
 }
 
 
