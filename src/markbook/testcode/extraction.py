@@ -75,7 +75,6 @@ _FENCE = re.compile(
 """A line that opens or closes a block, or that has words before the fence."""
 _PYTHON_TAG = re.compile(r"i?py(?:thon)?[\d.]*|pycon|", re.IGNORECASE)
 _MARKER = re.compile(r"^[ \t]*\[/?[A-Za-z]{2,12}\][ \t]*$", re.MULTILINE)
-_HTML = re.compile(r"<code\b[^>\n]*+>\n?(.*?)</code>", re.DOTALL)
 _BARE_MARKER = re.compile(r"^\[/?(?:END|DONE|BEGIN|PYTHON|CODE|ANSWER|SOLUTION)\]\s*$", re.MULTILINE)
 """`[END]` alone on a line is Python, a list of one unknown name; in a reply it is where the code ends."""
 _CODE_START = re.compile(r"^(?:@\w|def |async def |class |import |from \w[\w.]* import )", re.MULTILINE)
@@ -270,8 +269,8 @@ def _with_missing(code: str, reply: str) -> str:
 def _candidates(reply: str) -> Iterator[tuple[Step, str]]:
     for code in _list_python(reply):
         yield "fence", code
-    for page in _HTML.finditer(reply):
-        yield "markers", html.unescape(page[1])
+    for part in reply.split("</code>")[:-1]:
+        yield "markers", html.unescape(part.rpartition("<code")[2].partition(">")[2])
     if _MARKER.search(reply):
         for part in _MARKER.split(reply):
             yield "markers", part

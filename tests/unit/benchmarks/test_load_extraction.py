@@ -90,7 +90,7 @@ def test_hostile_nesting_is_not_code():
     assert extract("-" * 200_000 + "1", compiles)[1] == "none"
 
 
-@pytest.mark.parametrize("sign", ["`", "~"])
+@pytest.mark.parametrize("sign", ["`", "~", "> "])
 def test_a_reply_that_never_stops_to_open_a_fence_is_read_once(sign):
     """By a pattern that went back, a hundred thousand of them took twelve seconds, and a million half an hour."""
     text = sign * 300_000
