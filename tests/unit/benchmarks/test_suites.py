@@ -255,6 +255,7 @@ def test_a_constant_after_calls_that_may_fail_is_no_fault():
 
 def test_a_skipped_test_is_no_passed_one():
     code = "import unittest\ndef f(x): raise unittest.SkipTest\n"
+    ending = "import unittest\ndef f(x): raise unittest.case._ShouldStop\n"
     may = CASE.replace("    def", "    @unittest.skipIf(False, '')\n    def")
     speaking = "import unittest\nclass T(unittest.TestCase):\n    def test_a(self):\n        if f(1) == 0: self.skipTest('')\n        self.assertEqual(f(1), 2)\n"
     declared = (
@@ -262,10 +263,15 @@ def test_a_skipped_test_is_no_passed_one():
     )
 
     *forged, honest, other = mark_items(
-        [*(item(code, tests) for tests in (CASE, may, speaking)), item(RIGHT, declared), item(RIGHT, may)]
+        [
+            *(item(code, tests) for tests in (CASE, may, speaking)),
+            item(ending, CASE),
+            item(RIGHT, declared),
+            item(RIGHT, may),
+        ]
     )
 
-    assert [*(reward.reward for reward in forged), honest.reward, other.reward] == [0.0, 0.0, 0.0, 1.0, 1.0]
+    assert [*(reward.reward for reward in forged), honest.reward, other.reward] == [0.0] * 4 + [1.0, 1.0]
 
 
 def test_tests_that_are_only_named_are_run():
