@@ -41,15 +41,15 @@ def list_inert(nodes: list[ast.AST]) -> dict[str, bool]:
     harmless, size = set(inside), -1
     while size != len(harmless):
         size = len(harmless)
-        harmless = {name for name in harmless if not any(_may_claim(part, unknown - harmless) for part in inside[name])}
+        harmless = {name for name in harmless if not any(_may_claim(part, harmless, unknown) for part in inside[name])}
     return {name: any(map(_keeps, inside[name])) for name in inert & harmless}
 
 
-def _may_claim(part: ast.AST, unknown: set[str]) -> bool:
+def _may_claim(part: ast.AST, harmless: set[str], unknown: set[str]) -> bool:
     if not isinstance(part, ast.Call):
         return isinstance(part, ast.Assert | ast.Raise)
     name = get_called_name(part)
-    return name in unknown or (is_claiming_name(name) and not isinstance(part.func, ast.Name)) or not name
+    return name not in harmless and (not name or name in unknown or is_claiming_name(name))
 
 
 def _keeps(part: ast.AST) -> bool:
