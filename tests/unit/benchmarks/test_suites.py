@@ -379,6 +379,8 @@ UNRUN = {
     "a function that a text makes": f"{FIRST}for n in (1, 2): exec(f'def test_{{n}}(): assert f({{n}}) == {{n + 1}}')\n",
     "tests in docstrings": f"import doctest\n{FIRST}assert doctest.testmod().failed == 0\n",
     "a helper that asserts nothing": f"{FIRST}def assert_equal(a, b): return a == b\ndef test_b(): assert_equal(f(2), 3)\n",
+    "a method that asserts nothing": f"{CASE}    def assertNext(self, n): return f(n) == n + 1\n    def test_b(self): self.assertNext(2)\n",
+    "a `try` that catches its own failure": f"{FIRST}def test_b():\n    try:\n        f(2)\n        assert False\n    except Exception: pass\n",
     "a second check": "def check(f): assert f(1) == 2\ndef check2(f): assert f(2) == 3\n",
     "a test that skips itself": "import unittest\nclass A(unittest.TestCase):\n    def test_a(self): self.assertEqual(f(1), 2)\n"
     "    def test_b(self):\n        self.skipTest('')\n        self.assertEqual(f(2), 3)\n",

@@ -7,16 +7,11 @@ executed, nothing says that the solution would have passed it. What cannot be se
 from __future__ import annotations
 
 import ast
-import builtins
 import re
 
 from . import expressions
 from .expressions import get_called_name
 from .programs import is_claiming_name, list_asserting, list_entered, list_parts, never_goes_well
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _GIVEN = frozenset(("self", "cls", "candidate"))
@@ -27,7 +22,7 @@ _TESTS = re.compile(r"\b(?:def\s+test|class\s+Test)")
 _RUNS_TEXT = frozenset(("eval", "exec", "compile"))
 
 
-def list_inert(nodes: Iterable[ast.AST]) -> dict[str, bool]:
+def list_inert(nodes: list[ast.AST]) -> dict[str, bool]:
     """Return the helpers of a test that are called as if they asserted and do not, each with whether it keeps what it found.
 
     One that is given what it calls may assert by that, and so is none.
@@ -38,21 +33,23 @@ def list_inert(nodes: Iterable[ast.AST]) -> dict[str, bool]:
             functions.setdefault(node.name, []).append(node)
     inert = {name for name in functions if is_claiming_name(name)}
     inside = {name: [part for one in functions[name] for part in expressions.nodes(one)] for name in functions if inert}
+    # what is called by another name is the solution's
+    unknown = {*functions, *_RUNS_TEXT}
+    unknown |= {getattr(node, "asname", None) or node.name for node in nodes if isinstance(node, ast.alias)}
+    unknown |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+    unknown |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     harmless, size = set(inside), -1
     while size != len(harmless):
         size = len(harmless)
-        harmless = {name for name in harmless if not any(_may_claim(part, harmless) for part in inside[name])}
+        harmless = {name for name in harmless if not any(_may_claim(part, harmless, unknown) for part in inside[name])}
     return {name: any(map(_keeps, inside[name])) for name in inert & harmless}
 
 
-def _may_claim(part: ast.AST, harmless: set[str]) -> bool:
+def _may_claim(part: ast.AST, harmless: set[str], unknown: set[str]) -> bool:
     if not isinstance(part, ast.Call):
         return isinstance(part, ast.Assert | ast.Raise)
     name = get_called_name(part)
-    if name in harmless:
-        return False
-    is_known = isinstance(part.func, ast.Attribute) or (hasattr(builtins, name) and name not in _RUNS_TEXT)
-    return is_claiming_name(name) or not is_known
+    return name not in harmless and (not name or name in unknown or is_claiming_name(name))
 
 
 def _keeps(part: ast.AST) -> bool:
@@ -124,7 +121,10 @@ def required_parts(program: ast.Module, inert: dict[str, bool]) -> list[frozense
         elif all(id(part) in asserting for part in inside if find_claim(part, inert)):
             groups.append(frozenset(numbers[id(part)] for part in inside if id(part) in able))
     groups = [group for group in groups if group]
-    return [*groups, frozenset()] if _hides_tests(nodes, inert) else groups
+    unheard = unheard_parts(program)
+    # `except Exception` catches the `assert False` before it, too
+    is_hidden = any(number in unheard and never_goes_well(part) for number, part in enumerate(parts))
+    return [*groups, frozenset()] if is_hidden or _hides_tests(nodes, inert) else groups
 
 
 def _is_skip(decorator: ast.expr) -> bool:
@@ -189,10 +189,8 @@ def unheard_parts(program: ast.Module) -> frozenset[int]:
     called = [node.func.id for node in calls if isinstance(node.func, ast.Name)]
     regions: list[ast.AST] = []
     for node in nodes:
-        if (isinstance(node, ast.Try) and _swallows(node, read)) or (
-            isinstance(node, ast.With | ast.AsyncWith) and _suppresses(node)
-        ):
-            regions += node.body
+        if isinstance(node, ast.Try | ast.With | ast.AsyncWith):
+            regions += node.body if _swallows(node, read) else []
         elif isinstance(node, ast.ClassDef) and "run" in read and not read & _VERDICTS:
             regions.append(node)
         elif isinstance(node, _Function):
@@ -213,8 +211,11 @@ def unheard_parts(program: ast.Module) -> frozenset[int]:
     return frozenset(number for part, number in numbers.items() if part in unheard)
 
 
-def _swallows(node: ast.Try, read: set[str]) -> bool:
-    """Whether a failed assertion ends in a `try`, and nothing that it leaves behind is read."""
+def _swallows(node: ast.Try | ast.With | ast.AsyncWith, read: set[str]) -> bool:
+    """Whether a failed assertion ends in a `try` or a `suppress`, and nothing that it leaves behind is read."""
+    if not isinstance(node, ast.Try):
+        calls = [item.context_expr for item in node.items if isinstance(item.context_expr, ast.Call)]
+        return any(get_called_name(call) == "suppress" and any(map(_catches, call.args)) for call in calls)
     inside = [part for child in ast.iter_child_nodes(node) for part in expressions.nodes(child)]
     left = {part.id for part in inside if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load)}
     caught = [part for handler in node.handlers if _catches(handler.type) for part in expressions.nodes(handler)]
@@ -229,8 +230,3 @@ def _is_failing(node: ast.AST) -> bool:
 
 def _catches(kinds: ast.expr | None) -> bool:
     return any(getattr(kind, "id", "") in _CAUGHT for kind in getattr(kinds, "elts", [kinds]))
-
-
-def _suppresses(node: ast.With | ast.AsyncWith) -> bool:
-    calls = [item.context_expr for item in node.items if isinstance(item.context_expr, ast.Call)]
-    return any(get_called_name(call) == "suppress" and any(map(_catches, call.args)) for call in calls)
