@@ -19,8 +19,8 @@ from markbook.errors import OutputError, UsageError, suggest
 def view_command(folder: str, port: int, *, open_browser: bool) -> int:
     """Browse the runs in a folder in a local page, until interrupted.
 
-    Lists runs, filters attempts, opens one with its code and tests, and sets two side by side. It answers this
-    machine only, to whoever has the printed address, and writes nothing.
+    Lists runs, filters attempts, opens one with its code and tests, and sets two side by side. The printed address
+    works on this machine only, and nothing is written.
     """
     from markbook.report.browser import BrowseServer
     from markbook.store.reader import latest_run
