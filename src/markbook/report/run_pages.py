@@ -18,7 +18,7 @@ from markbook.report import charts
 from markbook.report.html import render_template as render, show_picture, without_prompt
 from markbook.report.item import reason_lines
 from markbook.report.local_server import NotFound, whole
-from markbook.report.run_index import SORTS, TOPIC_MODELS, Index, Query
+from markbook.report.run_index import SORTS, TOPIC_MODELS, Index, Query, natural
 from markbook.results.compare import differences
 from markbook.results.kind import Entry, ReplyUsage, Shown
 from markbook.results.sheet import SOLVES, STATUSES, Sheet, rank_attempt
@@ -85,68 +85,54 @@ def build_matrix(index: Index, order: str, start: int, count: int) -> Matrix:
         # The mean of squares minus the square of the mean may come out a little below 0.
         spread = np.where(tries > 1, np.maximum(0.0, squares / tries - means**2), 0.0)
     sign = -1.0 if index.results.direction == "lower" else 1.0
-    if order == "unsolved":
+    if order == "item":
+        chosen = np.array(sorted(range(len(samples)), key=lambda at: natural(samples[at])))
+    else:
+        chosen = np.argsort(-spread.max(axis=1) if order == "flaky" else _mean(sign * means, 1), kind="stable")
+    if order == "flaky":
+        chosen = chosen[spread.max(axis=1)[chosen] > 0]
+    elif order == "differ":
+        low_marks, high_marks = (np.where(np.isnan(means), at, means) for at in (np.inf, -np.inf))
+        chosen = chosen[(high_marks.max(axis=1) > low_marks.min(axis=1))[chosen]]
+    elif order == "unsolved":
         # A metric that says neither right nor wrong does not say that nobody solved it either.
         is_right = np.isin(table[:, 3], [STATUSES.index("passed"), STATUSES.index("scored")])
         right, wrong = (
             np.bincount(places[rows], minlength=size).reshape(tries.shape) for rows in (is_right, has_score & ~is_right)
         )
-        is_solved = ((right > 0) & (wrong == 0)).any(axis=1)
-        chosen = [at for at in _order_items("worst", sign * means, spread, samples) if not is_solved[at]]
-    else:
-        chosen = _order_items(order, sign * means, spread, samples)
+        chosen = chosen[~((right > 0) & (wrong == 0)).any(axis=1)[chosen]]
+    ranked_models = [models[at] for at in np.argsort(-_mean(sign * means, 0), kind="stable")[:MODELS_SHOWN]]
     low, high = index.limits() or (0.0, 1.0)
-    is_chosen = np.isin(table[:, 2], chosen[start : start + count])
     entries_by_square: dict[tuple[str, str], list[Entry]] = {}
-    for row in np.flatnonzero(is_chosen):
+    for row in np.flatnonzero(np.isin(table[:, 2], chosen[start : start + count])):
         entry = index.get_entry(table[row])
         entries_by_square.setdefault((entry.sample, entry.model), []).append(entry)
-    rows: list[tuple[str, list[Square | None]]] = []
-    for sample in (samples[at] for at in chosen[start : start + count]):
-        squares_of_item: list[Square | None] = []
-        for model in models[:MODELS_SHOWN]:
-            entries = entries_by_square.get((sample, model), [])
-            scores = [entry.score for entry in entries if entry.score is not None]
-            worst = min(
-                entries,
-                key=lambda entry: rank_attempt(entry.status, entry.score, index.results.direction),
-                default=None,
-            )
-            mean = sum(scores) / len(scores) if scores else None
-            share = None if mean is None else (mean - low) / (high - low) if high > low else 1.0
-            level = None if share is None else round(4 * (share if sign > 0 else 1.0 - share))
-            squares_of_item.append(None if worst is None else Square(worst, mean, len(entries), level))
-        rows.append((sample, squares_of_item))
-    return Matrix(models[:MODELS_SHOWN], rows, len(chosen), len(models))
+
+    def square(entries: list[Entry]) -> Square | None:
+        if not entries:
+            return None
+        worst = min(entries, key=lambda entry: rank_attempt(entry.status, entry.score, index.results.direction))
+        scores = [entry.score for entry in entries if entry.score is not None]
+        if not scores:
+            return Square(worst, None, len(entries), None)
+        mean = sum(scores) / len(scores)
+        share = (mean - low) / (high - low) if high > low else 1.0
+        return Square(worst, mean, len(entries), round(4 * (share if sign > 0 else 1.0 - share)))
+
+    rows = [
+        (sample, [square(entries_by_square.get((sample, model), [])) for model in ranked_models])
+        for sample in (samples[at] for at in chosen[start : start + count])
+    ]
+    return Matrix(ranked_models, rows, len(chosen), len(models))
 
 
-def _order_items(order: str, means: NDArray[np.float64], spread: NDArray[np.float64], samples: list[str]) -> list[int]:
-    """Return the numbers of the items to show: of those that are asked to differ or to flip, those that do.
-
-    Args:
-        order: one of `ORDERS`.
-        means: of each item and model, the higher the better; NaN where nothing is known.
-        spread: of the scores of each item and model.
-        samples: the items' names.
-    """
+def _mean(values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
+    """Return means over what is known; NaN, which sorts last, where nothing is."""
     import numpy as np
 
-    with np.errstate(all="ignore"):
-        there = ~np.isnan(means)
-        worth = np.where(there, means, 0.0).sum(axis=1) / there.sum(axis=1)  # NaN, and so last, without any score
-        apart = np.where(np.isnan(means), -np.inf, means).max(axis=1) - np.where(np.isnan(means), np.inf, means).min(
-            axis=1
-        )
-        flips = spread.max(axis=1)
-    if order == "flaky":
-        return [int(at) for at in np.argsort(-flips, kind="stable") if flips[at] > 0]
-    if order == "worst":
-        return [int(at) for at in np.argsort(worth, kind="stable")]
-    if order == "item":
-        from markbook.report.run_index import natural
-
-        return sorted(range(len(samples)), key=lambda at: natural(samples[at]))
-    return [int(at) for at in np.argsort(-apart, kind="stable") if apart[at] > 0]
+    has_value = ~np.isnan(values)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.where(has_value, values, 0.0).sum(axis=axis) / has_value.sum(axis=axis))
 
 
 # The attempts of a run as pages and files: listed, searched, as a matrix, side by side.
@@ -273,6 +259,7 @@ def matrix_page(index: Index, number: int, name: str, parameters: Mapping[str, s
         n_models=matrix.n_models,
         rows=rows,
         scale=index.scale(),
+        better=index.results.direction,
         total=matrix.total,
         is_done=index.is_done,
         at_of=lambda squares: ",".join(

@@ -542,6 +542,9 @@ def test_the_matrix_is_a_heat_map_of_samples_by_models(serve, folder):
         assert (int(level), shown) == (round(4 * mean), f"{100 * mean:.1f}")
     flips = {sample for (sample, _), several in scores.items() if len(several) > 1}
     assert f"{len(flips)} samples at which" in flaky
+    rows = [[float(score) for score in re.findall(r">([\d.]+)</a></td>", row)] for row in differ.split("<tr>")[2:]]
+    assert [round(sum(row)) for row in rows] == sorted(round(sum(row)) for row in rows)
+    assert "Rows: the lowest mean first. Columns: the best model first." in differ
 
 
 @pytest.mark.parametrize("reverse", [False, True])
