@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from markbook.report import charts
 from markbook.report.charts import Picture
-from markbook.report.page import MOST_BYTES, Chart, Page, Problem, Section, ShownAnswer, ShownTest
+from markbook.report.page import MOST_BYTES, Chart, Page, Problem, Section, ShownAnswer, ShownTest, find_difference
 from markbook.results.comparison import MOST_COMPARED, SOLVED, Comparison, choose_pairs, make_headline, tables, too_many
 from markbook.results.sheet import STATUSES, Headline, Status, find_status
 from markbook.results.summary import methods_note
@@ -32,7 +32,6 @@ MODELS_SHOWN = 8
 FAILURES_SHOWN = 3
 """Failed tests of an answer that are explained."""
 PRINTED_CAP = 500
-_DIFF_LINES = 400
 
 
 def chosen_places(tallies: Sequence[Tally]) -> list[int]:
@@ -84,11 +83,7 @@ def choose_problems(view: ExamView, tallies: Sequence[Tally]) -> list[Problem]:
     spent = 0
     for index in places:
         problem = _problem(index, tallies, {model: rows.get(index, []) for model, rows in attempts.items()}, statuses)
-        # What is foreign in it, about as many characters as it takes on the page.
-        spent += len(problem.prompt) + sum(len(answer.code) + len(answer.error) for answer in problem.answers)
-        spent += sum(answer.why.size for answer in problem.answers if answer.why)
-        spent += sum(len(check.text) for check in problem.checks) + 60 * len(problem.checks) * len(problem.answers)
-        spent += sum(map(len, problem.difference[2]) if problem.difference else ()) + 120 * len(problem.outcomes)
+        spent += problem.size
         # The first is shown whatever its size: a page without any problem would help nobody.
         if problems and spent > MOST_BYTES:
             break
@@ -132,15 +127,6 @@ def _problem(
             else:
                 words.append("passed" if result[at].passed else "failed")
         checks.append(ShownTest(texts[at] if at < len(texts) else f"assertion {at + 1}", tuple(words)))
-    right = next((answer for answer in answers if answer.status == "passed"), None)
-    wrong = next((answer for answer in answers if answer.status != "passed" and answer.code.strip()), None)
-    difference = None
-    if right is not None and wrong is not None:
-        import difflib  # late: right answers alone need none of it; its time grows with the square of the lines
-
-        old, new = (answer.code.splitlines()[:_DIFF_LINES] for answer in (right, wrong))
-        if lines := tuple(difflib.unified_diff(old, new, lineterm="", n=2))[2:]:
-            difference = right.label, wrong.label, lines
     return Problem(
         id=sample.id,
         topic=get_group(sample, "topic"),
@@ -150,7 +136,7 @@ def _problem(
         checks=tuple(checks),
         answers=tuple(answers),
         outcomes=tuple(_outcome(tally, index, statuses.get((tally.model, index))) for tally in tallies),
-        difference=difference,
+        difference=find_difference(answers),
     )
 
 
@@ -273,15 +259,11 @@ def exam_sections(tallies: Sequence[Tally], comparison: Comparison | None) -> li
     return sections
 
 
-def _bar(value: float | None, low: float | None, high: float | None) -> dict[str, float | None]:
+def _bar(number: Summary | Estimate) -> dict[str, float | None]:
     """Return a 0..1 number and the ends of its interval as 0..100 for a chart; where there is none, they are the number."""
-    ends = {"value": value, "low": value if low is None else low, "high": value if high is None else high}
+    value, interval = number.value, number.interval
+    ends = {"value": value, "low": interval.low if interval else value, "high": interval.high if interval else value}
     return {name: None if end is None else round(100 * end, 2) for name, end in ends.items()}
-
-
-def _ends(summary: Summary) -> tuple[float | None, float | None]:
-    """Return the ends of a number's interval; None where it has none."""
-    return (summary.interval.low, summary.interval.high) if summary.interval else (None, None)
 
 
 def _scores(tallies: Sequence[Tally], comparison: Comparison | None) -> Section:
@@ -298,7 +280,7 @@ def _scores(tallies: Sequence[Tally], comparison: Comparison | None) -> Section:
             f"{tally.n_unchecked:,}",
         )  # fmt: skip
         rows.append((*row, groups[tally.model]) if groups else row)
-        marks.append({"name": tally.model, **_bar(total.value, *_ends(total))})
+        marks.append({"name": tally.model, **_bar(total)})
     note = "Models that share a letter do not differ significantly." if groups else ""
     headers = (
         "Model", "Score", f"{level} CI", "Attempted score", "Answered", "Error rate", "Separated verdicts", "Unchecked",
@@ -334,15 +316,9 @@ def _differences(comparison: Comparison) -> Section:
         # Names that are one when they are cut would be one line of the chart.
         if name in order:
             name = f"{name} ({len(order) + 1})"
-        gap = pair.difference
         order.append(name)
-        rows.append(
-            {
-                "name": name,
-                **_bar(gap.value, gap.low, gap.high),
-                "verdict": "distinguishable" if pair.distinguishable else "not distinguishable",
-            }
-        )
+        verdict = "distinguishable" if pair.distinguishable else "not distinguishable"
+        rows.append({"name": name, **_bar(pair.difference), "verdict": verdict})
     n_different = sum(pair.distinguishable for pair in comparison.pairs)
     alt = f"Paired difference of each two models with its interval; {n_different} of {len(comparison.pairs)} are distinguishable."
     return Section(
@@ -377,7 +353,7 @@ def _groups(tallies: Sequence[Tally], grouping: Grouping) -> Section | None:
             cells.append(
                 {
                     "line": group, "x": group.removeprefix("level_"), "column": tally.model, "series": tally.model,
-                    **_bar(score.value, *_ends(score)), "shown": _SCALE.value(score.value)
+                    **_bar(score), "shown": _SCALE.value(score.value)
                 }
             )  # fmt: skip
     models, level = [tally.model for tally in tallies], format_level(intervals)
@@ -419,16 +395,10 @@ def _curves(
 def _base_and_plus(passes: Mapping[str, Mapping[str, Estimate]]) -> Section:
     """Return pass@k by the base tests beside that by all tests."""
     names = list(dict.fromkeys(name for estimates in passes.values() for name in estimates))
-    rows = [
-        (
-            model,
-            *(
-                _SCALE.with_interval(estimate.value, estimate.interval) if estimate else NOTHING
-                for estimate in map(estimates.get, names)
-            ),
-        )
-        for model, estimates in passes.items()
-    ]
+    rows = []
+    for model, estimates in passes.items():
+        numbers = [estimates.get(name) for name in names]
+        rows.append((model, *(_SCALE.with_interval(one.value, one.interval) if one else NOTHING for one in numbers)))
     level = format_level(estimate.interval for estimates in passes.values() for estimate in estimates.values())
     table = Table(f"pass@k with {level} CIs", ("Model", *names), tuple(rows), frozenset(range(1, len(names) + 1)))
     lead = "By the tests of the original benchmark alone (base), and by these and the added ones together."
@@ -447,8 +417,7 @@ def _passes(tallies: Sequence[Tally], most: int) -> Section:
             estimates.append(estimate.interval)
             line.append(_SCALE.with_interval(estimate.value, estimate.interval))
             if estimate.value is not None:
-                bar = _bar(estimate.value, estimate.low, estimate.high)
-                cells.append({"series": tally.model, "x": str(k), **bar})
+                cells.append({"series": tally.model, "x": str(k), **_bar(estimate)})
         rows.append(tuple(line))
     models = [tally.model for tally in tallies]
     table = Table(

@@ -311,7 +311,6 @@ def _problem(view: TasksView, task: str, sample: str, rows: Sequence[TaskAnswer]
                 model=model,
                 label=f"{model}, {' '.join([*parts, str(row['index'] + 1)])}" if len(rows) > 1 else model,
                 status=answer_status(row, main_metric(view)[0]),
-                score=None,
                 passed=int(bool(tests and tests["passed"])),
                 total=1 if tests else 0,
                 code=cut(str(row.get("text") or ""), _TEXT_CAP),
@@ -329,10 +328,8 @@ def _problem(view: TasksView, task: str, sample: str, rows: Sequence[TaskAnswer]
         worst = outcomes.get(answer.model)
         if worst is None or STATUSES.index(answer.status) > STATUSES.index(worst[1]):
             outcomes[answer.model] = answer.model, answer.status, detail if is_named else ""
-    return Problem(
-        id=sample, topic=task, complexity="", kind="", prompt=cut(question(rows[0]), _TEXT_CAP), checks=(), answers=tuple(answers),
-        outcomes=tuple(outcomes.values()),
-    )  # fmt: skip
+    prompt = cut(question(rows[0]), _TEXT_CAP)
+    return Problem(sample, prompt, tuple(answers), tuple(outcomes.values()), topic=task)
 
 
 def answer_status(row: TaskAnswer, metric: str) -> Status:
