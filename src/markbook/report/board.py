@@ -78,7 +78,7 @@ def _index(
         mean = sum(values) / len(values) if values else None
         scored = f"{len(values)} of {len(sheet.models)}"
         listed.append({"item": sample, "file": items[sample], "value": scale.value(mean), "scored": scored})
-    picture = charts.draw_standings(board.standings)
+    picture = charts.draw_summaries((standing.model, standing.summary) for standing in board.standings)
     return _render(
         "index.html.j2", title=title, root="", method=board.method, alpha=f"{alpha:g}", level=format_level(usual=1 - alpha), better=sheet.direction.capitalize(),
         notes=sheet.notes, metric=sheet.metric, rows=rows, scale=scale, n_samples=len(sheet.samples), items=listed, headline=_headline(board, scale), picture=None if picture is None else show_picture(picture),
@@ -151,7 +151,7 @@ def comparison_page(runs: Sequence[Run], sheet: Sheet, comparison: Comparison) -
     title = f"From {sheet.models[0]} to {sheet.models[1]}" if len(sheet.models) == 2 else "Outcomes of the samples"
     changed = Table(title, ("Change", "Samples", "Which"), rows, frozenset({1}))
     ranking, pairs, *others = tables(comparison)
-    picture = charts.draw_standings(comparison.standings)
+    picture = charts.draw_summaries((standing.model, standing.summary) for standing in comparison.standings)
     alt = f"{comparison.metric} of each model with its interval; the table below has the same numbers"
     lead = "Open a sample to read the answers of all models one below the other; 'Change' below filters the list."
     sections = [

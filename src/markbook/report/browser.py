@@ -155,11 +155,8 @@ class RunSite:
             # The list of runs reads them anew, so that a run may have ended meanwhile: its attempts are then others.
             state = (run.status, run.manifest.get("updated") if run.status != "running" else None)
             if opened.index is None or opened.indexed != state:
-                opened.index, opened.read, opened.indexed = (
-                    Index(open_results(run, partial=True)),
-                    time.monotonic(),
-                    state,
-                )
+                opened.index = Index(open_results(run, partial=True))
+                opened.read, opened.indexed = time.monotonic(), state
             opened.index.start()
             return opened.index
 
@@ -227,16 +224,9 @@ class RunSite:
         broken = [opened.run for opened in self._opened.values() if isinstance(opened.run, str)]
         rows = alike([run for run in self._runs() if words in run.words.casefold()])
         return render(
-            "browse/list.html.j2",
-            title="Runs",
-            rows=rows,
-            broken=broken,
-            query=query,
-            folder=str(self.folder),
-            search=lambda words: address("/", Query(), q=words),
-            most=MOST_RUNS,
-            is_cut=len(self._numbers) >= MOST_RUNS,
-        )
+            "browse/list.html.j2", title="Runs", rows=rows, broken=broken, query=query, folder=str(self.folder), most=MOST_RUNS,
+            is_cut=len(self._numbers) >= MOST_RUNS, search=lambda words: address("/", Query(), q=words),
+        )  # fmt: skip
 
     def _trend(self, number: int) -> str:
         this = describe_run(number, "", self.run(number))
@@ -288,7 +278,7 @@ class RunSite:
             (score.model, " ".join(filter(None, (score.value, metric, score.span)))) for score in listed.scores[:12]
         ]
         about: dict[str, Any] = {
-            "title": listed.title, "facts": facts, "size": PAGE_ROWS, "failure": index.failure,
+            "title": listed.title, "facts": facts, "failure": index.failure,
             "has_report": (run.folder / "report.html").is_file(), "is_live": run.status == "running",
             "planned": getattr(index.results, "n_planned", 0) if run.status == "running" else 0,  # the whole journal says it
             "headline": index.headline,
@@ -309,23 +299,13 @@ class RunSite:
         def at(other: int | None) -> str:
             return "" if other is None else address(f"/attempt/{number}/{other}", query)
 
+        start = position // PAGE_ROWS * PAGE_ROWS if position >= PAGE_ROWS else ""
         return render(
-            "browse/attempt.html.j2",
-            title=f"{side.shown.sample}: {side.shown.model}",
-            one=side,
-            others=others[:_OTHERS],
-            others_left=max(0, len(others) - _OTHERS),
+            "browse/attempt.html.j2", title=f"{side.shown.sample}: {side.shown.model}", one=side, others=others[:_OTHERS],
+            others_left=max(0, len(others) - _OTHERS), is_done=index.is_done, place=position, total=total, before=at(before), after=at(after),
             all_others_at=address(f"/run/{number}", Query(sample=f"={side.shown.sample}")),
-            is_done=index.is_done,
-            place=position,
-            total=total,
-            before=at(before),
-            after=at(after),
-            list_at=address(
-                f"/run/{number}", query, start=position // PAGE_ROWS * PAGE_ROWS if position >= PAGE_ROWS else ""
-            ),
-            all_at=",".join(f"{number}:{location_}" for location_ in near),
-        )
+            list_at=address(f"/run/{number}", query, start=start), all_at=",".join(f"{number}:{location_}" for location_ in near),
+        )  # fmt: skip
 
     def _compare(self, query: Mapping[str, str]) -> str:
         several = query.get("at", "").split(",") if query.get("at") else [query.get("a", ""), query.get("b", "")]

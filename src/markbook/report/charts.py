@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from markbook.text import terminal
 from markbook.text.format import Scale
-
-if TYPE_CHECKING:
-    from markbook.results.leaderboard import Standing
+from markbook.types import Summary
 
 # The few things that charts are drawn with, as SVG: words, marks, axes with round numbers, legends.
 #
@@ -341,15 +340,15 @@ def intervals(rows: Rows, order: Sequence[str], title: str, domain: Sequence[flo
     return _spans(rows, order, title, domain, lambda _row: PALETTE[0])
 
 
-def draw_standings(standings: Sequence[Standing]) -> Picture | None:
+def draw_summaries(summaries: Iterable[tuple[str, Summary]]) -> Picture | None:
     """Return the scores of the first models with their intervals; None where none has a score, or their scale has no ends."""
     rows: dict[str, dict[str, float | str]] = {}
-    for standing in standings[:_MODELS]:
-        summary, factor = standing.summary, Scale(standing.summary.range).factor
+    for model, summary in itertools.islice(summaries, _MODELS):
+        factor = Scale(summary.range).factor
         if summary.value is not None:
             low, high = (summary.interval.low, summary.interval.high) if summary.interval else (summary.value,) * 2
             row = {"value": factor * summary.value, "low": factor * low, "high": factor * high}
-            rows.setdefault(standing.model, {"name": standing.model, **row})
+            rows.setdefault(model, {"name": model, **row})
     if not rows:
         return None
     domain = (factor * summary.range[0], factor * summary.range[1]) if max(map(abs, summary.range)) < 1e6 else None

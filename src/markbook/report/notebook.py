@@ -127,7 +127,7 @@ def render_standings(standings: Sequence[Standing]) -> Iterator[RenderableType]:
 
 def draw_scores(standings: Sequence[Standing]) -> str:
     """Return the scores of models with their intervals as a drawing; empty without any."""
-    picture = charts.draw_standings(standings)
+    picture = charts.draw_summaries((standing.model, standing.summary) for standing in standings)
     return (
         ""
         if picture is None

@@ -24,7 +24,7 @@ from markbook.results.kind import Entry, ReplyUsage, Shown
 from markbook.results.sheet import SOLVES, STATUSES, Sheet, rank_attempt
 from markbook.store import Run
 from markbook.text import csv_cell, cut, markdown, markdown_table
-from markbook.text.format import DIGITS, NOTHING, Scale, format_level, format_number
+from markbook.text.format import DIGITS, NOTHING, Scale, format_number
 
 if TYPE_CHECKING:
     import numpy as np
@@ -247,25 +247,10 @@ def matrix_page(index: Index, number: int, name: str, parameters: Mapping[str, s
 
     rows = [(item, [(square, words(square)) for square in squares]) for item, squares in matrix.rows]
     return render(
-        "browse/matrix.html.j2",
-        title=f"{name}: samples by models",
-        number=number,
-        order=order,
-        orders=ORDERS,
-        solves=SOLVES,
-        start=start,
-        size=MATRIX_ROWS,
-        models=matrix.models,
-        n_models=matrix.n_models,
-        rows=rows,
-        scale=index.scale(),
-        better=index.results.direction,
-        total=matrix.total,
-        is_done=index.is_done,
-        at_of=lambda squares: ",".join(
-            [f"{number}:{square.first.location}" for square, _ in squares if square][:SIDES]
-        ),
-    )
+        "browse/matrix.html.j2", title=f"{name}: samples by models", number=number, order=order, orders=ORDERS, solves=SOLVES,
+        start=start, size=MATRIX_ROWS, matrix=matrix, rows=rows, scale=index.scale(), better=index.results.direction, is_done=index.is_done,
+        at_of=lambda squares: ",".join([f"{number}:{square.first.location}" for square, _ in squares if square][:SIDES]),
+    )  # fmt: skip
 
 
 def compare_page(sides: list[Side]) -> str:
@@ -337,31 +322,16 @@ def run_page(index: Index, number: int, about: Mapping[str, object], parameters:
         return address(path, replace(query, sort=f"-{column}" if falls else column), text=words)
 
     return render(
-        "browse/run.html.j2",
-        number=number,
-        found=listing,
-        start=start,
-        query=query,
-        text=words,
-        statuses=STATUSES,
-        sorts=SORTS,
-        copied=COPIED_ROWS,
-        counts=index.counts(),
-        by_status=index.statuses(),
-        topics=index.by_topic() if is_done else None,
-        is_done=is_done,
-        topic_models=index.models[:TOPIC_MODELS],
-        level=format_level(),
-        scale=index.scale(),
-        index=index,
-        indexed=len(index),
+        "browse/run.html.j2", number=number, found=listing, start=start, query=query, text=words, statuses=STATUSES, size=PAGE_ROWS,
+        copied=COPIED_ROWS, counts=index.counts(), by_status=index.statuses(), topics=index.by_topic() if is_done else None,
+        is_done=is_done, topic_models=index.models[:TOPIC_MODELS], scale=index.scale(), index=index, indexed=len(index),
         at=lambda **more: address(path, query, **{"text": words, **more}),
         by=sort_by,
         of=lambda location: address(f"/attempt/{number}/{location}", query),
         plain=lambda **more: address(path, Query(), **more),
         copy_at=lambda form: address(f"/copy/{number}.{form}", query, text=words),
         **about,
-    )
+    )  # fmt: skip
 
 
 # Runs as the list of runs shows them: what they are called, what they came to, and how that changed from run to run.
@@ -461,13 +431,8 @@ def _score(record: Any) -> Score | None:
     if low is None or high is None:  # one end alone makes no interval
         low = high = value
     points = (scale.factor * value, scale.factor * low, scale.factor * high)
-    return Score(
-        cut(str(record.get("model", "")), 80),
-        scale.value(value),
-        scale.spread(low, high) if low != high else "",
-        points,
-        is_percent=scale.factor == 100,
-    )
+    name, span = cut(str(record.get("model", "")), 80), scale.spread(low, high) if low != high else ""
+    return Score(name, scale.value(value), span, points, is_percent=scale.factor == 100)
 
 
 def _to_drawn(value: object) -> float | None:
@@ -524,20 +489,10 @@ def trend_page(number: int, runs: Sequence[ListedRun], read_measures: Callable[[
     is_percent = all(row[3].is_percent for row in rows)
     domain = (0.0, 100.0) if is_percent else charts.round_range(mark[end] for mark in marks for end in ("low", "high"))
     picture = charts.curves(
-        marks,
-        list(before),
-        x_title="Run, the oldest first",
-        y_title=ordered[-1].group[-1] or "Score",
-        band=False,
-        x_order=list(labels.values()),
-        domain=domain,
-    )
-    return render(
-        "browse/trend.html.j2",
-        title=f"{ordered[-1].what}: {len(ordered)} run{'s' if len(ordered) > 1 else ''}",
-        number=number,
-        n_older=len(scored) - len(ordered),
-        rows=rows,
-        level=format_level(),
-        picture=show_picture(picture),
-    )
+        marks, list(before), x_title="Run, the oldest first", y_title=ordered[-1].group[-1] or "Score", band=False,
+        x_order=list(labels.values()), domain=domain,
+    )  # fmt: skip
+    title = f"{ordered[-1].what}: {len(ordered)} run{'s' if len(ordered) > 1 else ''}"
+    n_older = len(scored) - len(ordered)
+    picture_shown = show_picture(picture)
+    return render("browse/trend.html.j2", title=title, number=number, n_older=n_older, rows=rows, picture=picture_shown)

@@ -693,7 +693,7 @@ def test_counts_of_a_run_that_is_still_read_are_said_to_be_so_far(folder):
 
     index = locations(folder, "exam")
     about = {
-        "title": "t", "facts": [], "size": 50, "failure": "", "has_report": False, "is_live": False, "planned": 0,
+        "title": "t", "facts": [], "failure": "", "has_report": False, "is_live": False, "planned": 0,
         "headline": "", "previous": None, "metric": "",
     }  # fmt: skip
 
