@@ -114,14 +114,10 @@ def render_standings(standings: Sequence[Standing]) -> Iterator[RenderableType]:
     first = next(iter(standings), None)
     if first is None or not all(map(math.isfinite, first.summary.range)):
         return
-    spots = [
-        Spot(
-            standing.model,
-            standing.summary.value,
-            *((interval.low, interval.high) if (interval := standing.summary.interval) else ()),
-        )
-        for standing in standings
-    ]
+    spots = []
+    for standing in standings:
+        ends = (interval.low, interval.high) if (interval := standing.summary.interval) else ()
+        spots.append(Spot(standing.model, standing.summary.value, *ends))
     yield plot(first.summary.metric, spots, first.summary.range).rich()
 
 

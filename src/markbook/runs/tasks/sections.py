@@ -288,13 +288,8 @@ def _contexts(gaps: Sequence[ContextGap], tasks: Mapping[str, TaskRecord]) -> Se
         "Metric", "Contexts", "Task", "Difference", f"{format_level(gap.interval for gap in gaps)} CI", "p", "p adjusted",
         "Rows", "MDE", "Verdict",
     )  # fmt: skip
-    table = Table(
-        title="Contexts compared on the same rows",
-        headers=headers,
-        rows=tuple(rows),
-        numeric=frozenset({3, 4, 5, 6, 7, 8}),
-        note="First context minus second. Adjusted by Holm over the whole table.",
-    )
+    note = "First context minus second. Adjusted by Holm over the whole table."
+    table = Table("Contexts compared on the same rows", headers, tuple(rows), frozenset(range(3, 9)), note)
     lead = "What the model gains from context, row by row."
     chart = Chart(charts.forest(cells, order, "Difference"), "Paired differences between contexts") if cells else None
     return Section("contexts", "Contexts", lead, (table,), chart)
