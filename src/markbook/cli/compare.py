@@ -43,22 +43,25 @@ def noise_command(runs: tuple[str, ...], **options: Any) -> int:
     How often samples flip between identical runs, the smallest difference between two single runs that is not noise, the number
     of repeats a difference needs, the reliability of the samples, and pass^k. Runs of the same model count as repeats.
     """
+    from markbook.results.alignment import merge_sheets
     from markbook.results.compare import read_titled_sheets
     from markbook.results.noise import noise, tables
 
     opened = open_all_runs(runs, options["columns"])
     noises = noise(opened, metric=options["metric"], seed=options["seed"])
-    metric = read_titled_sheets(opened, options["metric"])[0][1].metric
+    sheet = merge_sheets(read_titled_sheets(opened, options["metric"]))
+    metric = sheet.metric
     if options["as_json"]:
-        click.echo(
-            json.dumps({"metric": metric, "models": [model.to_record() for model in noises]}, indent=2, allow_nan=False)
-        )
+        models = [model.to_record() for model in noises]
+        click.echo(json.dumps({"metric": metric, "models": models, "notes": sheet.notes}, indent=2, allow_nan=False))
         return 0
     from markbook.cli.terminal import output_console
 
     console = output_console()
     for table in tables(noises, metric):
         console.print(table.rich())
+    for note in sheet.notes:
+        console.print(note, markup=False, highlight=False)
     return 0
 
 

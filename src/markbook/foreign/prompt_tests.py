@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -20,11 +21,13 @@ from markbook.foreign.reading import (
     names_apart,
     objects,
     read_value,
+    sign_facts,
     sign_measure,
+    sign_metrics,
     words,
 )
 from markbook.marks import Row
-from markbook.types import Direction, Missing
+from markbook.types import Direction, Missing, digest_text
 
 # DeepEval's test runs.
 
@@ -64,27 +67,30 @@ class DeepEval:
             for row in list(rows)
         )
         rows = MarkedRows(named, counts=True)
-        judges: dict[str, set[str]] = {}
+        facts: dict[str, dict[str, set[object]]] = {}
         ways: dict[str, set[Direction]] = {}
         for name, metric in (named_metric for case in cases for named_metric in _named_metrics(case)):
-            judges.setdefault(name, set()).add(str(metric.get("evaluationModel") or ""))
+            score, threshold = (read_value(metric.get(key)) for key in ("score", "threshold"))
+            success, judge, is_strict = map(metric.get, ("success", "evaluationModel", "strictMode"))
+            limit = None if isinstance(threshold, Missing) else threshold
+            held = {"judge": judge or None, "strictMode": is_strict, "threshold": limit}
+            for kind, fact in held.items():
+                facts.setdefault(name, {}).setdefault(kind, set()).update({words(fact)} if fact is not None else ())
             # Of `Toxicity` and its like less was better before version 4.2, and more is since: the verdict says it.
-            score, threshold, success = (
-                read_value(metric.get("score")),
-                read_value(metric.get("threshold")),
-                metric.get("success"),
-            )
             is_stated = isinstance(success, bool) and score != threshold
             if is_stated and isinstance(score, float) and isinstance(threshold, float):
                 ways.setdefault(name, set()).add("higher" if (score > threshold) == success else "lower")
-        stated = {name: way for name, (way, *others) in ways.items() if not others}
-        columns = collect_columns(rows, directions=stated)
-        # A metric whose judge changes from case to case says nothing of the file.
-        settings = {
-            f"judge of {name}": next(iter(models)) or None for name, models in judges.items() if len(models) == 1
-        }
+        directions = {name: way for name, (way, *others) in ways.items() if not others}
+        columns = collect_columns(rows, directions=directions | {"success": "higher"})
+        # A score does not depend on the threshold that it is held to; whether a case passed depends on all of them.
+        settings: dict[str, dict[str, object]] = {"success": {}}
+        for name, kind, found in ((name, kind, found) for name, of in facts.items() for kind, found in of.items()):
+            fact = sorted(found, key=str) if len(found) > 1 else next(iter(found), None)
+            for concerned in ("success",) if kind == "threshold" else (name, "success"):
+                settings.setdefault(concerned, {})[f"{kind} of {name}"] = fact
         version = "metricsMetadata (before 1.5)" if is_old else "metricsData"
-        return Marked(rows, columns, version, signatures={"": sign_measure("deepeval", settings)})
+        signatures = {"": sign_measure("deepeval", {})}
+        return Marked(rows, columns, version, signatures=signatures, metric_signatures=sign_metrics(settings))
 
 
 def _named_metrics(case: Mapping[str, object]) -> Iterator[tuple[str, Mapping[str, object]]]:
@@ -176,8 +182,50 @@ class Promptfoo:
             replace(row, model=f"{row.model} #{places[row.model][number]}") if len(places[row.model]) > 1 else row
             for number, row in zip(numbers, rows, strict=True)
         ]
-        columns = collect_columns(rows, first=("score", "pass"))
-        return Marked(MarkedRows(rows, counts=True), columns, f"version {holder.get('version', 1)}")
+        # What each test asserts, known by its variables: a file need not hold all tests of another.
+        asserted: dict[str, dict[str, Mapping[str, object]]] = {}
+        stated = {"score", "pass"}  # and what is called after assertions: 1 where they hold, whatever their name
+        for result in results:
+            key = digest_text(words(_get_vars(result)) or str(result.get("testIdx")))[:12]
+            asserted.setdefault(key, {}).update((words(dict(one)), one) for one in _assertions(result))
+            components = objects(mapping(result.get("gradingResult")).get("componentResults"))
+            of_tests = [*_assertions(result), *(mapping(one.get("assertion")) for one in components)]
+            stated |= {str(one["metric"]) for one in of_tests if one.get("metric")}
+        columns = collect_columns(rows, first=("score", "pass"), directions=dict.fromkeys(stated, "higher"))
+        signed = {
+            name: {key: sign_facts(_list_facts(test, name)) for key, test in asserted.items()} for name in columns
+        }
+        signatures = dict.fromkeys(asserted, sign_measure("promptfoo", {}))
+        version = f"version {holder.get('version', 1)}"
+        return Marked(MarkedRows(rows, counts=True), columns, version, signatures=signatures, metric_signatures=signed)
+
+
+_GRADED = re.compile(r"(not-)?(.*rubric|model-graded.*|g-eval|factuality|.*-relevance|context-.*|similar|classifier)")
+"""Assertions that a model judges; the others do not heed which one grades."""
+
+
+def _assertions(result: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
+    """Yield what a test asserts, sets of assertions and their parts one by one; of `pass` alone what a test has to reach."""
+    case = mapping(result.get("testCase"))
+    if case.get("threshold") is not None:
+        yield {"metric": "pass", "threshold": case["threshold"]}
+    waiting = objects(case.get("assert"))
+    for assertion in waiting:
+        waiting += [{"metric": assertion.get("metric"), **part} for part in objects(assertion.get("assert"))]
+        graded = mapping(case.get("options")) if _GRADED.fullmatch(str(assertion.get("type"))) else {}
+        defaults = {name: graded[name] for name in ("provider", "rubricPrompt") if graded.get(name)}
+        yield {**defaults, **{name: value for name, value in assertion.items() if name != "assert"}}
+
+
+def _list_facts(assertions: Mapping[str, Mapping[str, object]], metric: str) -> dict[str, object]:
+    """Return the facts of those assertions that a metric is of, in an order of their own; `score` and `pass` are of all."""
+    metrics = {str(one.get("metric")) for one in assertions.values()}
+    of = metrics - {"pass"} if metric == "score" else metrics if metric == "pass" else {metric}
+    chosen = [one for _, one in sorted(assertions.items()) if str(one.get("metric")) in of]
+    facts: dict[str, object] = {"assertions": len(chosen) or None}
+    for number, assertion in enumerate(chosen, 1):
+        facts |= {f"{name} of assertion {number}": value for name, value in assertion.items() if name != "metric"}
+    return facts
 
 
 def _prompt(result: Mapping[str, object]) -> str:
@@ -210,7 +258,7 @@ def _row(result: Mapping[str, object], name: str, prompts: Mapping[str, str]) ->
         broke_off = result["failureReason"] == _ERROR
     if broke_off:
         # A test that broke off has no named scores: its assertions say which they would be.
-        would = [assertion.get("metric") for assertion in objects(mapping(result.get("testCase")).get("assert"))]
+        would = [assertion.get("metric") for assertion in _assertions(result)]
         why = missing_failure(result.get("error") or "promptfoo counts it as an error")
         metrics = dict.fromkeys([*metrics, *(name for name in would if isinstance(name, str))], why)
     reply = mapping(result.get("response")).get("output")

@@ -250,6 +250,7 @@ assert len(markbook_result.skipped) <= len(markbook_skips), "a test was skipped 
 _LONG = 1 << 16
 """Characters of a program that is not remembered."""
 _BY_NAME = frozenset(("globals", "locals", "vars", "exec", "eval"))
+_VERDICTS = frozenset(("wasSuccessful", "failures", "errors"))
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -433,6 +434,7 @@ class Suites:
         """Yield the calls of tests that nothing speaks of where the program is executed; a class's also where another inherits them."""
         spoken = self.collect_spoken()
         runs_cases, idle = self._find_idle(spoken)
+        all_cases = all_cases or (runs_cases and self._drops_verdict())
         case_classes = [node for node in self.classes.values() if self.is_case(node)]
         mixed_in = {getattr(base, "id", "") for node in case_classes for base in node.bases}
         cases = [node.name for node in case_classes if all_cases or not runs_cases or node.name not in spoken]
@@ -464,19 +466,34 @@ class Suites:
             not isinstance(call.func, ast.Attribute) and getattr(call.func, "id", "") in {*bound, ""} for call in calls
         ):
             return True, set()
-        attributes = {call.func.attr for call in calls if isinstance(call.func, ast.Attribute)}
+        modules = {alias.name for node in self.tree.body if isinstance(node, ast.Import) for alias in node.names}
+        attributes = {
+            call.func.attr
+            for call in calls
+            if isinstance(call.func, ast.Attribute) and self._dotted(call.func.value) not in modules  # `logging.debug`
+        }
         called = {part.id for call in calls for part in ast.walk(call) if isinstance(part, ast.Name)}
         runs_cases = any(name in ("run", "debug") or name.startswith(("test", "runTest")) for name in attributes)
         return runs_cases or not spoken.isdisjoint(_BY_NAME), spoken - called - _BY_NAME
 
+    def _drops_verdict(self) -> bool:
+        """Whether a program runs its test cases by a runner of unittest's, and at most prints how they fared."""
+        nodes = list(ast.walk(self.tree))
+        prints = [node for node in nodes if isinstance(node, ast.Call) and self._dotted(node.func) == "print"]
+        printed = {id(part) for call in prints for part in ast.walk(call)}
+        read = {getattr(node, "attr", "") or getattr(node, "id", "") for node in nodes if id(node) not in printed}
+        return "TextTestRunner" in read and read.isdisjoint(_VERDICTS)
+
     def _cases_by_type(self) -> Iterator[str]:
         """Yield the names of test cases that are made by `type(name, (unittest.TestCase,), members)`."""
         for node in self.tree.body:
-            if not (isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and len(node.value.args) == 3):
+            made = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
+            if not (isinstance(made, ast.Call) and len(made.args) == 3):
                 continue
-            bases = list(getattr(node.value.args[1], "elts", ()))
-            if self._dotted(node.value.func) == "type" and self.is_case(ast.ClassDef("", bases, [], [], [])):
-                yield from (target.id for target in node.targets if isinstance(target, ast.Name))
+            bases = list(getattr(made.args[1], "elts", ()))
+            if self._dotted(made.func) == "type" and self.is_case(ast.ClassDef("", bases, [], [], [])):
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]  # type: ignore[attr-defined]
+                yield from (target.id for target in targets if isinstance(target, ast.Name))
 
     @cached_property
     def _list_executed(self) -> list[ast.AST]:

@@ -95,6 +95,42 @@ def test_deepevals_thresholds_say_which_way_is_better(tmp_path, name, reached, w
     assert found["pairs"][0]["better"] == ("low" if way == "lower" else "high")
 
 
+@pytest.mark.parametrize("name", ["hallucination", "non_toxicity"])
+@pytest.mark.parametrize(
+    ("tool", "is_stated"), [("inspect", True), ("inspect", False), ("promptfoo", True), ("promptfoo", False)]
+)
+def test_what_letters_and_assertions_say_wins_over_the_name(tmp_path, tool, is_stated, name):
+    """Correct is C and an assertion that holds scores 1: only of other numbers the name says which way is better."""
+    paths = []
+    for model, best in (("good", 9), ("bad", 2)):
+        marks = [float(at < best) for at in range(10)]
+        values = ["IC"[int(mark)] for mark in marks] if is_stated else marks
+        log = {
+            "version": 2,
+            "status": "success",
+            "eval": {"model": model, "dataset": {}},
+            "samples": [
+                {"id": str(at), "epoch": 1, "scores": {name: {"value": value}}} for at, value in enumerate(values)
+            ],
+        }
+        assertions = [{"type": "llm-rubric", "metric": name if is_stated else "other"}]
+        tests = {"evalId": "e", "results": {"version": 3, "results": [
+            {"provider": {"id": model}, "vars": {"n": at}, "testIdx": at, "success": True, "score": 1, "namedScores": {name: mark},
+             "testCase": {"assert": [{"type": "assert-set", "assert": assertions}]}} for at, mark in enumerate(marks)
+        ]}}  # fmt: skip
+        paths.append(tmp_path / f"{model}.json")
+        paths[-1].write_text(json.dumps(log if tool == "inspect" else tests))
+
+    found = json.loads(run_cli("compare", *paths, "--metric", name, "--json").stdout)
+
+    is_lower = not is_stated and name == "hallucination"
+    assert (found["direction"], found["pairs"][0]["better"]) == (("lower", "bad") if is_lower else ("higher", "good"))
+    words = (
+        "less is taken to be better, by its name" if is_lower else "more is taken to be better; its name may mean less"
+    )
+    assert any(words in note for note in found["notes"]) is not is_stated
+
+
 def test_lm_eval_of_both_directions_has_two_metrics(tmp_path):
     stamp = "2026-01-02T03-04-05.678901"
     for task, value in {"t": 1.0, "u": 0.25}.items():

@@ -262,6 +262,14 @@ def test_files_of_two_raters_merge_and_a_later_word_replaces_an_earlier_one(tmp_
 
     assert folded["stats"]["labels_mean"] == pytest.approx((0.5 + 1) / 2)
     assert folded == named
+    assert folded["problems"] == ["10 labels are replaced by a later line of the same rater"]
+
+    # between files there is no order that says which word is the last
+    written(folder / "c.jsonl", [{"id": 3, "rater": "a", "label": 0}])
+    code, _, err = corrected(tmp_path, "--judged", judged, "--labels", folder)
+
+    assert code == 2
+    assert f"{folder}/c.jsonl:1: the rater 'a' says something else of item '3' at {folder}/a.jsonl:24" in err
 
 
 JUDGED = [{"id": f"i{at}", "system": "new", "score": at % 10 / 10} for at in range(100)]
@@ -289,6 +297,11 @@ def test_only_one_side_need_name_the_only_system(tmp_path, of_row, of_label):
     (
         [{"id": row["id"], "score": row["score"]} for row in JUDGED],
         [*said(40, system="A"), {"id": "i50", "system": "B", "label": 0.0}],
+        "l.jsonl:41: labels of 'A' and of 'B', and the judged rows do not say whose they are",
+    ),
+    (
+        [{"id": row["id"], "score": row["score"]} for row in JUDGED],
+        [*said(40, model="A", system=None), {"id": "i50", "model": "B", "system": None, "label": 0.0}],
         "l.jsonl:41: labels of 'A' and of 'B', and the judged rows do not say whose they are",
     ),
     (JUDGED, [{"id": "i1", "score": 1}], "l.jsonl:1: no key 'label': row skipped"),
