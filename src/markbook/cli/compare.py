@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 _EXAMPLES = """
 \b
 Examples:
-  markbook noise run-1 run-2 run-3   (the same model, run three times)
-  markbook noise trajectories.json   (tau-bench: four trials a task)
+  markbook noise run-1 run-2 run-3   # the same model, run three times
+  markbook noise trajectories.json   # tau-bench: four trials per task
 """
 
 
@@ -73,7 +73,7 @@ Examples:
   markbook compare generated/evaluation_1790000000
   markbook compare old/evaluation_1 new/evaluation_2 --json
   markbook compare old/evaluation_1 new/evaluation_2 --html changes.html
-  markbook compare generated   (every run in that folder)
+  markbook compare generated   # every run in that folder
   markbook compare latest generated/evaluation_1790000000
   markbook compare new/evaluation_2 --fail-if-worse old/evaluation_1
   markbook compare new/evaluation_2 --fail-under my-model=80%

@@ -8,7 +8,7 @@ import math
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -478,7 +478,16 @@ def results_in(folder: Path, columns: Mapping[str, str] | None = None) -> list[P
     Raises:
         DataError: there is too much in it to look at all of it.
     """
-    paths: list[Path] = []
+    files = files_in(folder, SUFFIXES)
+    return sorted(path for path in files if _reader(_probe(path, columns), SURE) is not None)
+
+
+def files_in(folder: Path, suffixes: Container[str]) -> Iterator[Path]:
+    """Yield the files below a folder whose names end so; links are not followed, runs of our own left out.
+
+    Raises:
+        DataError: there is too much in it to look at all of it.
+    """
     # A loop and two bounds: a folder may be a disk, or hold more levels than Python recurses.
     waiting, looked = [(folder, 0)], 0
     while waiting:
@@ -493,6 +502,5 @@ def results_in(folder: Path, columns: Mapping[str, str] | None = None) -> list[P
             if path.is_dir():
                 if not (path / "run.json").is_file():
                     waiting.append((path, depth + 1))
-            elif path.suffix in SUFFIXES and _reader(_probe(path, columns), SURE) is not None:
-                paths.append(path)
-    return sorted(paths)
+            elif path.suffix in suffixes:
+                yield path

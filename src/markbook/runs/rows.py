@@ -271,7 +271,7 @@ def _problems(results: RowsResults) -> Iterator[Problem]:
         label = f"{row['model']} [{row['index']}]" if row["index"] else str(row["model"])
         text = cut(str(row["text"]), _ROWS_PAGE_TEXT_CAP)
         status = row_status(row, main if column.is_verdict else "")
-        answer = ShownAnswer(str(row["model"]), label, status, value, 0, 0, text, reasons_text(row))
+        answer = ShownAnswer(str(row["model"]), label, status, value, code=text, error=reasons_text(row))
         # Grouped by id, for the attempts at a sample need not stand one behind the other in another tool's file.
         problems.setdefault(str(row["id"]), (str(row["prompt"]), []))[1].append(answer)
     for name, (prompt, answers) in problems.items():
@@ -279,4 +279,4 @@ def _problems(results: RowsResults) -> Iterator[Problem]:
             (shown_answer.model, shown_answer.status, Scale(column.range).value(shown_answer.score))
             for shown_answer in answers
         )
-        yield Problem(name, "", "", "sample", prompt, (), tuple(answers), outcomes)
+        yield Problem(name, prompt, tuple(answers), outcomes, kind="sample")
