@@ -269,11 +269,13 @@ def _read_own_metric(results: Sequence[Results], sheets: Sequence[Sheet]) -> lis
     Raises:
         UsageError: there are several, and only the order of the runs would say which is meant.
     """
-    found = [own for name in sorted({sheet.metric for sheet in sheets}) if (own := _read_first_metric(results, [name]))]
-    if len(found) > 1:
-        names = ", ".join(repr(own[0].metric) for own in found)
+    readings = [
+        own for name in sorted({sheet.metric for sheet in sheets}) if (own := _read_first_metric(results, [name]))
+    ]
+    if len(readings) > 1:
+        names = ", ".join(repr(own[0].metric) for own in readings)
         raise UsageError(f"the runs begin with other metrics, and all of them have {names}", hint="--metric names one")
-    return found[0] if found else None
+    return readings[0] if readings else None
 
 
 def open_runs(runs: Sequence[RunLike]) -> list[Run]:

@@ -248,22 +248,22 @@ def _with_missing(code: str, reply: str) -> str:
                 for name in top_level_names(ast.Module([statement], [])):
                     if not _is_begun(source, name):
                         statements.setdefault(name, (len(statements), source, statement))
-    wanted: list[ast.AST] = [tree]
+    missing: list[ast.AST] = [tree]
     bound, needed = set(dir(builtins)), dict[int, str]()
-    while wanted and statements:
+    while missing and statements:
         used = set[str]()
-        for node in ast.walk(wanted.pop()):
+        for node in ast.walk(missing.pop()):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
                 used.add(node.id)
             elif not isinstance(node, ast.keyword):
                 names = (getattr(node, key, None) for key in ("asname", "name", "arg", "id"))
                 bound.add(str(next(filter(None, names), "")).partition(".")[0])
         for name in sorted((used - bound) & statements.keys()):
-            place, source, statement = statements.pop(name)
+            position, source, statement = statements.pop(name)
             if source not in needed.values():
-                needed[place] = source
-                wanted.append(statement)
-    return "".join(f"{needed[place]}\n" for place in sorted(needed)) + code
+                needed[position] = source
+                missing.append(statement)
+    return "".join(f"{needed[position]}\n" for position in sorted(needed)) + code
 
 
 def _candidates(reply: str) -> Iterator[tuple[Step, str]]:

@@ -491,11 +491,11 @@ class Suites:
     def _cases_by_type(self) -> Iterator[str]:
         """Yield the names of test cases that are made by `type(name, (unittest.TestCase,), members)`."""
         for node in self.tree.body:
-            made = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
-            if not (isinstance(made, ast.Call) and len(made.args) == 3):
+            created = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
+            if not (isinstance(created, ast.Call) and len(created.args) == 3):
                 continue
-            bases = list(getattr(made.args[1], "elts", ()))
-            if self._dotted(made.func) == "type" and self.is_case(ast.ClassDef("", bases, [], [], [])):
+            bases = list(getattr(created.args[1], "elts", ()))
+            if self._dotted(created.func) == "type" and self.is_case(ast.ClassDef("", bases, [], [], [])):
                 targets = node.targets if isinstance(node, ast.Assign) else [node.target]  # type: ignore[attr-defined]
                 yield from (target.id for target in targets if isinstance(target, ast.Name))
 

@@ -32,7 +32,9 @@ def list_inert(nodes: list[ast.AST]) -> dict[str, bool]:
         if isinstance(node, _Function):
             functions.setdefault(node.name, []).append(node)
     inert = {name for name in functions if is_claiming_name(name)}
-    inside = {name: [part for one in functions[name] for part in expressions.nodes(one)] for name in functions if inert}
+    inside = {
+        name: [part for helper in functions[name] for part in expressions.nodes(helper)] for name in functions if inert
+    }
     # what is called by another name is the solution's
     unknown = {*functions, *_RUNS_TEXT}
     unknown |= {getattr(node, "asname", None) or node.name for node in nodes if isinstance(node, ast.alias)}
@@ -138,8 +140,8 @@ def _is_for_runner(node: _Function) -> bool:
     if node.name.startswith(("test", "check")) or node.name == "load_tests":
         return True
     arguments = node.args.posonlyargs + node.args.args
-    wanted = {argument.arg for argument in arguments[: len(arguments) - len(node.args.defaults)]}
-    return wanted <= _GIVEN and not node.name.startswith("_")
+    needed = {argument.arg for argument in arguments[: len(arguments) - len(node.args.defaults)]}
+    return needed <= _GIVEN and not node.name.startswith("_")
 
 
 def _hides_tests(nodes: list[ast.AST], inert: dict[str, bool]) -> bool:
@@ -197,8 +199,8 @@ def unheard_parts(program: ast.Module) -> frozenset[int]:
             within = (part for statement in node.body for part in expressions.nodes(statement))
             regions += [part for part in within if isinstance(part, _Function) and part.name not in called]
         elif isinstance(node, ast.Call) and get_called_name(node) in _STARTS and "result" not in read:
-            given = [*node.args, *(keyword.value for keyword in node.keywords)]
-            names = [part.id for value in given for part in ast.walk(value) if isinstance(part, ast.Name)]
+            arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
+            names = [part.id for value in arguments for part in ast.walk(value) if isinstance(part, ast.Name)]
             regions += [functions[name] for name in names if name in functions]
     unheard: set[int] = set()
     for region in regions:  # it grows meanwhile
@@ -217,11 +219,11 @@ def _swallows(node: ast.Try | ast.With | ast.AsyncWith, read: set[str]) -> bool:
         calls = [item.context_expr for item in node.items if isinstance(item.context_expr, ast.Call)]
         return any(get_called_name(call) == "suppress" and any(map(_catches, call.args)) for call in calls)
     inside = [part for child in ast.iter_child_nodes(node) for part in expressions.nodes(child)]
-    left = {part.id for part in inside if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load)}
+    assigned = {part.id for part in inside if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load)}
     caught = [part for handler in node.handlers if _catches(handler.type) for part in expressions.nodes(handler)]
     ends = ast.Raise | ast.Assert | ast.Return | ast.Break | ast.Continue
     leaves = any(isinstance(part, ends) or _is_failing(part) for part in caught)
-    return bool(caught) and not leaves and left.isdisjoint(read) and not any(map(_keeps, inside))
+    return bool(caught) and not leaves and assigned.isdisjoint(read) and not any(map(_keeps, inside))
 
 
 def _is_failing(node: ast.AST) -> bool:

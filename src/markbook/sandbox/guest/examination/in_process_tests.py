@@ -122,8 +122,8 @@ class _Trial:
         self._saying: dict[str, list[int]] = {}
         """The tests that say the same, by what they say."""
         for index in self._all:
-            for said in {*self._found[index].says} - {""}:
-                self._saying.setdefault(said, []).append(index)
+            for statement in {*self._found[index].says} - {""}:
+                self._saying.setdefault(statement, []).append(index)
         self._runs, self._spent, self._slept = 0, 0.0, 0.0
         self._said: dict[int, dict[int, list[tuple[bool, Count]]]] = {index: {} for index in which}
         """For each thing that was made wrong in a test whether it passed, and how often its parts went well."""
