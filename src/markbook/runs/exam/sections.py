@@ -365,7 +365,9 @@ def _base_and_plus(passes: Mapping[str, Mapping[str, Estimate]]) -> Section:
     rows = []
     for model, estimates in passes.items():
         numbers = [estimates.get(name) for name in names]
-        rows.append((model, *(_SCALE.with_interval(one.value, one.interval) if one else NOTHING for one in numbers)))
+        rows.append(
+            (model, *(_SCALE.with_interval(number.value, number.interval) if number else NOTHING for number in numbers))
+        )
     level = format_level(estimate.interval for estimates in passes.values() for estimate in estimates.values())
     table = Table(f"pass@k with {level} CIs", ("Model", *names), tuple(rows), frozenset(range(1, len(names) + 1)))
     lead = "By the tests of the original benchmark alone (base), and by these and the added ones together."
