@@ -366,7 +366,7 @@ def _base_and_plus(passes: Mapping[str, Mapping[str, Estimate]]) -> Section:
     for model, estimates in passes.items():
         numbers = [estimates.get(name) for name in names]
         rows.append(
-            (model, *(_SCALE.with_interval(score.value, score.interval) if score else NOTHING for score in numbers))
+            (model, *(_SCALE.with_interval(number.value, number.interval) if number else NOTHING for number in numbers))
         )
     level = format_level(estimate.interval for estimates in passes.values() for estimate in estimates.values())
     table = Table(f"pass@k with {level} CIs", ("Model", *names), tuple(rows), frozenset(range(1, len(names) + 1)))
