@@ -68,7 +68,7 @@ class DeepEval:
         )
         rows = MarkedRows(named, counts=True)
         facts: dict[str, dict[str, set[object]]] = {}
-        ways: dict[str, set[Direction]] = {}
+        ways: dict[str, Counter[Direction]] = {}
         for name, metric in (named_metric for case in cases for named_metric in _named_metrics(case)):
             score, threshold = (read_value(metric.get(key)) for key in ("score", "threshold"))
             success, judge, is_strict = map(metric.get, ("success", "evaluationModel", "strictMode"))
@@ -77,11 +77,16 @@ class DeepEval:
             for kind, fact in held.items():
                 facts.setdefault(name, {}).setdefault(kind, set()).update({words(fact)} if fact is not None else ())
             # Of `Toxicity` and its like less was better before version 4.2, and more is since: the verdict says it.
-            is_stated = isinstance(success, bool) and score != threshold
+            is_stated = isinstance(success, bool) and score != threshold and not metric.get("error")
             if is_stated and isinstance(score, float) and isinstance(threshold, float):
-                ways.setdefault(name, set()).add("higher" if (score > threshold) == success else "lower")
-        directions = {name: way for name, (way, *others) in ways.items() if not others}
+                ways.setdefault(name, Counter())["higher" if (score > threshold) == success else "lower"] += 1
+        directions = {name: max(of, key=of.__getitem__) for name, of in ways.items() if of["lower"] != of["higher"]}
         columns = collect_columns(rows, directions=directions | {"success": "higher"})
+        for name, of in ways.items():
+            if (fewer := min(of["lower"], of["higher"])) and name in columns:
+                side = "less" if columns[name].direction == "lower" else "more"
+                contradict = f"In {fewer} of {of.total()} cases the verdict on {name} contradicts the others"
+                columns[name] = replace(columns[name], note=f"{contradict}: {side} is taken to be better.")
         # A score does not depend on the threshold that it is held to; whether a case passed depends on all of them.
         settings: dict[str, dict[str, object]] = {"success": {}}
         for name, kind, found in ((name, kind, found) for name, of in facts.items() for kind, found in of.items()):
