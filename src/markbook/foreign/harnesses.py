@@ -27,6 +27,7 @@ from markbook.foreign.reading import (
     objects,
     read_records,
     read_value,
+    sign_answers,
     sign_measure,
     sign_metrics,
     words,
@@ -338,7 +339,9 @@ class Helm:
             **{f"scenario {name}": value for name, value in arguments if not PLACE.fullmatch(name)},
         }
         signed = sign_metrics(_list_options(spec, columns))
-        signatures = {"": sign_measure("helm", settings)}
+        named = {_instance(instance, called): instance for instance in instances}
+        answers = ((_row(model, (at, 0), {}, questions[at]), _list_correct(one)) for at, one in named.items())
+        signatures = {"": sign_measure("helm", settings), **sign_answers("helm", answers)}
         return Marked(rows, columns, str(spec.get("name") or ""), signatures=signatures, metric_signatures=signed)
 
 
@@ -369,6 +372,11 @@ def _instance(record: Mapping[str, object], called: Mapping[str, Mapping[str, st
     name = str(record.get("instance_id", record.get("id")))
     perturbed = str(mapping(record.get("perturbation")).get("name") or "")
     return name, called.get(name, {}).get(_perturbation(record), perturbed)
+
+
+def _list_correct(instance: Mapping[str, object]) -> list[object]:
+    correct = [one for one in objects(instance.get("references")) if "correct" in str(one.get("tags"))]
+    return [mapping(one.get("output")).get("text", one.get("output")) for one in correct]
 
 
 def _perturbation(record: Mapping[str, object]) -> str:

@@ -380,7 +380,9 @@ def test_two_configurations_of_one_provider_are_two_models_whatever_their_order(
     result = run_cli("compare", path, turned, "--fail-if-worse", turned, "--json")
     assert result.exit_code == 0, result.exception
     (order,) = (note for note in json.loads(result.stdout)["notes"] if note.startswith("two.json: "))
-    assert [f"openai:gpt {name}" for name in order.rstrip(".").rpartition(": ")[2].split(", ")] == sorted(figures(path), key=lambda name: -figures(path)[name][0])
+    assert [f"openai:gpt {name}" for name in order.rstrip(".").rpartition(": ")[2].split(", ")] == sorted(
+        figures(path), key=lambda name: -figures(path)[name][0]
+    )
     assert figures(alike) == {"openai:gpt #1": (1.0, 10, {}), "openai:gpt #2": (0.0, 10, {})}
     assert figures(repeated) == {"openai:gpt": (0.5, 10, {})}  # --repeat: two attempts of one column
 
