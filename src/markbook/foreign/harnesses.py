@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Set as AbstractSet
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from markbook.foreign.reading import (
     objects,
     read_records,
     read_value,
+    sign_answers,
     sign_measure,
     sign_metrics,
     words,
@@ -222,10 +223,10 @@ def _list_settings(result: Mapping[str, object]) -> dict[str, object]:
     }
 
 
-def _lower(path: Path, names: Collection[str]) -> tuple[frozenset[str], bool, list[str]]:
+def _lower(path: Path, names: AbstractSet[str]) -> tuple[frozenset[str], bool, list[str]]:
     """Return the evaluations of which less is better, whether of others more is, and what was taken from names.
 
-    The aggregate record beside says it; where it does not, the evaluation's name does.
+    The aggregate record beside says it; where it does not, the evaluation's name does, or else all that the record names.
 
     Raises:
         DataError: the record says both of one evaluation, so that nothing tells which of its rows are which.
@@ -233,7 +234,7 @@ def _lower(path: Path, names: Collection[str]) -> tuple[frozenset[str], bool, li
     ways: dict[str, bool] = {}
     notes: set[str] = set()
     results = objects(mapping(_beside(_record(path))).get("evaluation_results"))
-    for result in results or [{"evaluation_name": name} for name in names]:
+    for result in results:
         name, is_lower = (
             str(result.get("evaluation_name") or ""),
             mapping(result.get("metric_config")).get("lower_is_better"),
@@ -243,6 +244,11 @@ def _lower(path: Path, names: Collection[str]) -> tuple[frozenset[str], bool, li
             notes |= {note_direction(name)} - {""}
         if ways.setdefault(name, is_lower) != is_lower:
             raise DataError(f"less is better and more is better of one evaluation, {name!r}", at=str(_record(path)))
+    is_all_lower = bool(ways) and all(ways.values())
+    for name in names - ways.keys():
+        ways[name] = is_all_lower if find_direction(name) is None else find_direction(name) == "lower"
+        assumed = f"Of {name} less is taken to be better, as of all that the record names." if name else ""
+        notes |= {assumed if ways[name] and find_direction(name) is None else note_direction(name)} - {""}
     return frozenset(name for name, is_lower in ways.items() if is_lower), len({*ways.values()}) > 1, sorted(notes)
 
 
@@ -333,7 +339,9 @@ class Helm:
             **{f"scenario {name}": value for name, value in arguments if not PLACE.fullmatch(name)},
         }
         signed = sign_metrics(_list_options(spec, columns))
-        signatures = {"": sign_measure("helm", settings)}
+        named = {_instance(instance, called): instance for instance in instances}
+        answers = ((_row(model, (at, 0), {}, questions[at]), _list_correct(one)) for at, one in named.items())
+        signatures = {"": sign_measure("helm", settings), **sign_answers("helm", answers)}
         return Marked(rows, columns, str(spec.get("name") or ""), signatures=signatures, metric_signatures=signed)
 
 
@@ -364,6 +372,11 @@ def _instance(record: Mapping[str, object], called: Mapping[str, Mapping[str, st
     name = str(record.get("instance_id", record.get("id")))
     perturbed = str(mapping(record.get("perturbation")).get("name") or "")
     return name, called.get(name, {}).get(_perturbation(record), perturbed)
+
+
+def _list_correct(instance: Mapping[str, object]) -> list[object]:
+    correct = [one for one in objects(instance.get("references")) if "correct" in str(one.get("tags"))]
+    return [mapping(one.get("output")).get("text", one.get("output")) for one in correct]
 
 
 def _perturbation(record: Mapping[str, object]) -> str:

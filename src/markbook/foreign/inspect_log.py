@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Any
 
 from markbook.errors import DataError
@@ -26,6 +27,7 @@ from markbook.foreign.reading import (
     missing_failure,
     objects,
     read_value,
+    sign_answers,
     sign_measure,
     sign_metrics,
     words,
@@ -81,7 +83,8 @@ class InspectResults:
         model = str(about.get("model") or "model")
         lone = [str(score.get("name")) for score in objects(mapping(header.get("results")).get("scores"))]
         lettered: dict[str, bool] = {}
-        rows = _whole(MarkedRows(_row(sample, model, lone, lettered) for sample in samples), about, probe.path)
+        answers: list[tuple[Row, list[object]]] = []
+        rows = _whole(MarkedRows(_row(sample, model, lone, lettered, answers) for sample in samples), about, probe.path)
         # C is correct and I is not, whatever a scorer is called.
         columns = collect_columns(rows, directions=dict.fromkeys(filter(lettered.get, lettered), "higher"))
         steps = objects(mapping(header.get("plan")).get("steps"))
@@ -109,7 +112,7 @@ class InspectResults:
             named = {name: scorers[name]} if name in scorers else scorers
             own[column] = {f"scorer {name}": options for name, options in named.items()}
             own[column] |= {} if name in _UNGRADED else grader
-        signatures = {"": sign_measure("inspect", settings | roles)}
+        signatures = {"": sign_measure("inspect", settings | roles), **sign_answers("inspect", answers)}
         status = header.get("status")
         notes = () if status in (None, "success") else (f"Inspect says that this run ended as {status!r}.",)
         version = f"log {header.get('version', 1)}"
@@ -125,8 +128,14 @@ def _objects(probe: ResultsProbe, start: str, lost: Counter[str]) -> Iterator[Ma
             yield parsed.record
 
 
-def _row(sample: Mapping[str, object], model: str, lone: list[str], lettered: dict[str, bool]) -> Row:
-    """Return a sample's row, and note of each metric whether all its values so far are letters."""
+def _row(
+    sample: Mapping[str, object],
+    model: str,
+    lone: list[str],
+    lettered: dict[str, bool],
+    answers: list[tuple[Row, list[object]]],
+) -> Row:
+    """Return a sample's row, and note its right answers, and of each metric whether all its values so far are letters."""
     epoch = sample.get("epoch")
     scores = mapping(sample.get("scores"))
     if not scores and isinstance(sample.get("score"), dict):
@@ -157,7 +166,15 @@ def _row(sample: Mapping[str, object], model: str, lone: list[str], lettered: di
     )
     index = epoch - 1 if isinstance(epoch, int) and epoch > 0 else 0  # Inspect counts epochs from 1
     name, question = words(sample.get("id")), sample.get("input")
-    return Row(model, name, metrics, index, cut_text(question), cut_text(reply), digest_input("inspect", question))
+    row = Row(model, name, metrics, index, cut_text(question), cut_text(reply), digest_input("inspect", question))
+    target, choices = sample.get("target"), sample.get("choices")
+    # The letter of a choice is its place, which another order of the choices changes.
+    lettered_choices = dict(zip(ascii_uppercase, choices if isinstance(choices, list) else [], strict=False))
+    right = target if isinstance(target, list) else [target]
+    answers.append(
+        (Row(model, name, {}, content=row.content), [lettered_choices.get(words(one), one) for one in right])
+    )
+    return row
 
 
 def _whole(rows: MarkedRows, about: Mapping[str, object], path: Path) -> MarkedRows:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -68,7 +68,7 @@ class DeepEval:
         )
         rows = MarkedRows(named, counts=True)
         facts: dict[str, dict[str, set[object]]] = {}
-        ways: dict[str, set[Direction]] = {}
+        ways: dict[str, Counter[Direction]] = {}
         for name, metric in (named_metric for case in cases for named_metric in _named_metrics(case)):
             score, threshold = (read_value(metric.get(key)) for key in ("score", "threshold"))
             success, judge, is_strict = map(metric.get, ("success", "evaluationModel", "strictMode"))
@@ -77,11 +77,16 @@ class DeepEval:
             for kind, fact in measured.items():
                 facts.setdefault(name, {}).setdefault(kind, set()).update({words(fact)} if fact is not None else ())
             # Of `Toxicity` and its like less was better before version 4.2, and more is since: the verdict says it.
-            is_stated = isinstance(success, bool) and score != threshold
+            is_stated = isinstance(success, bool) and score != threshold and not metric.get("error")
             if is_stated and isinstance(score, float) and isinstance(threshold, float):
-                ways.setdefault(name, set()).add("higher" if (score > threshold) == success else "lower")
-        directions = {name: way for name, (way, *others) in ways.items() if not others}
+                ways.setdefault(name, Counter())["higher" if (score > threshold) == success else "lower"] += 1
+        directions = {name: max(of, key=of.__getitem__) for name, of in ways.items() if of["lower"] != of["higher"]}
         columns = collect_columns(rows, directions=directions | {"success": "higher"})
+        for name, of in ways.items():
+            if (fewer := min(of["lower"], of["higher"])) and name in columns:
+                side = "less" if columns[name].direction == "lower" else "more"
+                contradict = f"In {fewer} of {of.total()} cases the verdict on {name} contradicts the others"
+                columns[name] = replace(columns[name], note=f"{contradict}: {side} is taken to be better.")
         # A score does not depend on the threshold that it is held to; whether a case passed depends on all of them.
         settings: dict[str, dict[str, object]] = {"success": {}}
         for name, kind, values in ((name, kind, values) for name, of in facts.items() for kind, values in of.items()):
@@ -173,15 +178,7 @@ class Promptfoo:
         # a prompt is called by its beginning, and by a digest where others begin alike
         prompts = names_apart({prompt: prompt[:_SHOWN] for prompt in map(_prompt, results)})
         rows = [_row(result, names[_test(result)], prompts) for result in results]
-        # One provider may stand there with several configurations, and one prompt twice: each is a model of its own.
-        places: dict[str, dict[int, int]] = {}
-        numbers = [number if isinstance(number := result.get("promptIdx"), int) else 0 for result in results]
-        for number, row in sorted(zip(numbers, rows, strict=True), key=lambda pair: pair[0]):
-            places.setdefault(row.model, {}).setdefault(number, len(places[row.model]) + 1)
-        rows = [
-            replace(row, model=f"{row.model} #{places[row.model][number]}") if len(places[row.model]) > 1 else row
-            for number, row in zip(numbers, rows, strict=True)
-        ]
+        rows, notes = _name_columns(results, rows, mapping(document.get("config")).get("providers"))
         # What each test asserts, known by its variables: a file need not hold all tests of another.
         asserted: dict[str, dict[str, Mapping[str, object]]] = {}
         stated = {"score", "pass"}  # and what is called after assertions: 1 where they hold, whatever their name
@@ -197,7 +194,44 @@ class Promptfoo:
         }
         signatures = dict.fromkeys(asserted, sign_measure("promptfoo", {}))
         version = f"version {holder.get('version', 1)}"
-        return Marked(MarkedRows(rows, counts=True), columns, version, signatures=signatures, metric_signatures=signed)
+        marked = MarkedRows(rows, counts=True)
+        return Marked(marked, columns, version, notes=notes, signatures=signatures, metric_signatures=signed)
+
+
+def _name_columns(
+    results: Sequence[Mapping[str, object]], rows: Sequence[Row], providers: object
+) -> tuple[list[Row], tuple[str, ...]]:
+    """Return the rows with a name for each column of results, and notes on which column has which.
+
+    One provider may stand there with several configurations, which tell them apart, and one prompt twice.
+    """
+    numbers = [number if isinstance(number := result.get("promptIdx"), int) else 0 for result in results]
+    columns: dict[str, dict[int, object]] = {}
+    for number, row, result in sorted(zip(numbers, rows, results, strict=True), key=lambda found: found[0]):
+        columns.setdefault(row.model, {}).setdefault(number, result.get("provider"))
+    known = (
+        [{"id": one} if isinstance(one, str) else mapping(one) for one in providers]
+        if isinstance(providers, list)
+        else []
+    )
+    names: dict[tuple[str, int], str] = {}
+    notes = []
+    for model, column in columns.items():
+        head = [one for one in known if _provider(one) in set(map(_provider, column.values()))]
+        beside = head if len(head) == len(column) else [{}] * len(column)
+        found = [
+            mapping(own).get("config") or one.get("config") for own, one in zip(column.values(), beside, strict=True)
+        ]
+        digests = [digest_text(words(config or {}))[:8] for config in found]
+        is_told = len(set(digests)) > 1
+        if is_told:
+            notes.append(f"The configurations of {model} in the order of the file: {', '.join(digests)}.")
+        for place, (number, digest) in enumerate(zip(column, digests, strict=True), 1):
+            called = f"{model} {digest}" if is_told else model
+            alike = digests[:place].count(digest)
+            names[model, number] = f"{called} #{alike}" if digests.count(digest) > 1 else called
+    named = [replace(row, model=names[row.model, number]) for number, row in zip(numbers, rows, strict=True)]
+    return named, tuple(notes)
 
 
 _GRADED = re.compile(r"(not-)?(.*rubric|model-graded.*|g-eval|factuality|.*-relevance|context-.*|similar|classifier)")
@@ -243,10 +277,13 @@ def _test(result: Mapping[str, object]) -> str:
     return digest_input("promptfoo", [_get_vars(result), mapping(result.get("testCase")).get("assert")])
 
 
-def _row(result: Mapping[str, object], name: str, prompts: Mapping[str, str]) -> Row:
-    provider = result.get("provider")
+def _provider(provider: object) -> str:
     about = mapping(provider)
-    model = str(about.get("label") or about.get("id") or (provider if isinstance(provider, str) else "") or "model")
+    return str(about.get("label") or about.get("id") or (provider if isinstance(provider, str) else "") or "model")
+
+
+def _row(result: Mapping[str, object], name: str, prompts: Mapping[str, str]) -> Row:
+    model = _provider(result.get("provider"))
     if len(prompts) > 1:
         model = f"{model} / {prompts[_prompt(result)]}"
     variables = _get_vars(result)

@@ -308,6 +308,18 @@ def sign_facts(facts: Mapping[str, object]) -> str:
     return "|".join(parts)
 
 
+def sign_answers(tool: str, answers: Iterable[tuple[Row, Sequence[object]]]) -> dict[str, str]:
+    """Return by sample the signature of its right answers, which `Marked.signatures` holds as it does those of tasks."""
+    texts: dict[tuple[str, str], set[str]] = {}
+    for row, right in answers:
+        texts.setdefault((row.id, row.content), set()).update(filter(None, map(words, right)))
+    return {
+        digest_text("\n".join(sample))[:16]: sign_measure(tool, {f"right answer of {sample[0]}": sorted(found)})
+        for sample, found in texts.items()
+        if found
+    }
+
+
 def mapping(value: object) -> Mapping[str, object]:
     """Return an object, an empty one for anything else."""
     return value if isinstance(value, dict) else {}

@@ -364,6 +364,7 @@ def inspect_measured(folder, about):
     log["eval"] |= about.get("eval", {})
     for sample in log["samples"]:
         sample["scores"] = {about.get("scorer", "match"): score for score in sample["scores"].values()}
+        sample |= {"target": None} | about.get("sample", {})
     path.write_text(json.dumps(log | {"plan": {"steps": about.get("steps", [])}}))
     return path
 
@@ -374,6 +375,12 @@ def helm_measured(folder, about):
     stats = [{"instance_id": f"id{n}", "train_trial_index": 0, "stats": [{"name": {"name": "exact_match"}, "count": 1, "sum": n % 2}]}
              for n in range(9)]  # fmt: skip
     (here / "per_instance_stats.json").write_text(json.dumps(stats))
+    correct = [
+        {"output": {"text": about.pop("right", "")}, "tags": ["correct"]},
+        {"output": {"text": here.name}, "tags": []},
+    ]
+    instances = [{"id": f"id{n}", "input": {"text": f"q{n}"}, "references": correct} for n in range(9)]
+    (here / "instances.json").write_text(json.dumps(instances))
     spec = {"name": "r", "adapter_spec": {"model": here.name, **about}, **about.pop("spec", {})}
     (here / "run_spec.json").write_text(json.dumps(spec))
     return here / "per_instance_stats.json"
@@ -445,6 +452,9 @@ def judged_by(*judges):
         (inspect_measured, {"eval": {"task_version": 0}}, {"eval": {"task_version": 2}}, ("task_version:0", "task_version:2")),
         (inspect_measured, {"steps": [{"solver": "generate"}]}, {"steps": [{"solver": "cot"}]}, ("solver:generate", "solver:cot")),
         (inspect_measured, {"eval": {"task_args": {"shots": 0}}}, {"eval": {"task_args": {"shots": 5}}}, ("shots:0", "shots:5")),
+        (inspect_measured, {"sample": {"target": "x"}}, {"sample": {"target": ["y"]}},
+         ('right answer of sums/0:["x"]', 'right answer of sums/0:["y"]')),
+        (helm_measured, {"right": "x"}, {"right": "y"}, ('right answer of id0:["x"]', 'right answer of id0:["y"]')),
         (helm_measured, {"max_train_instances": 5}, {"max_train_instances": 0}, ("instances:5", "instances:0")),
         (helm_measured, {"method": "generation"}, {"method": "multiple_choice_joint"}, ("method:generation", "joint")),
         (lm_eval_measured, {"versions": {"sums": "1.0"}}, {"versions": {"sums": "2.0"}}, ("version:1", "version:2")),
@@ -509,6 +519,7 @@ def test_other_tools_runs_that_were_measured_differently_are_refused_in_either_o
                    "task_args": {"seed": 7, "data_dir": "b"}}, "steps": [{"solver": "generate", "params": {"a": 1}}]}),
         (helm_measured, {"model_deployment": "a", "temperature": 0, "method": "generation"},
          {"model_deployment": "b", "temperature": 1, "random": "b", "max_eval_instances": 10, "method": "generation"}),
+        (inspect_measured, {"sample": {"choices": ["p", "q"], "target": "A"}}, {"sample": {"choices": ["q", "p"], "target": ["B"]}}),
         # what another metric of the file was measured by
         (deepeval_measured, {"threshold": 0.05}, {"threshold": 0.95}),
         ((promptfoo_measured, "quality"), {"other": "x"}, {"other": "y"}),
