@@ -340,7 +340,7 @@ class Helm:
         }
         signed = sign_metrics(_list_options(spec, columns))
         named = {_instance(instance, called): instance for instance in instances}
-        answers = ((_row(model, (at, 0), {}, questions[at]), _list_correct(one)) for at, one in named.items())
+        answers = ((_row(model, (at, 0), {}, questions[at]), _list_correct(record)) for at, record in named.items())
         signatures = {"": sign_measure("helm", settings), **sign_answers("helm", answers)}
         return Marked(rows, columns, str(spec.get("name") or ""), signatures=signatures, metric_signatures=signed)
 
@@ -375,8 +375,10 @@ def _instance(record: Mapping[str, object], called: Mapping[str, Mapping[str, st
 
 
 def _list_correct(instance: Mapping[str, object]) -> list[object]:
-    correct = [one for one in objects(instance.get("references")) if "correct" in str(one.get("tags"))]
-    return [mapping(one.get("output")).get("text", one.get("output")) for one in correct]
+    correct = [
+        reference for reference in objects(instance.get("references")) if "correct" in str(reference.get("tags"))
+    ]
+    return [mapping(reference.get("output")).get("text", reference.get("output")) for reference in correct]
 
 
 def _perturbation(record: Mapping[str, object]) -> str:

@@ -207,28 +207,28 @@ def _name_columns(
     """
     numbers = [number if isinstance(number := result.get("promptIdx"), int) else 0 for result in results]
     columns: dict[str, dict[int, object]] = {}
-    for number, row, result in sorted(zip(numbers, rows, results, strict=True), key=lambda found: found[0]):
+    for number, row, result in sorted(zip(numbers, rows, results, strict=True), key=lambda numbered: numbered[0]):
         columns.setdefault(row.model, {}).setdefault(number, result.get("provider"))
-    known = (
-        [{"id": one} if isinstance(one, str) else mapping(one) for one in providers]
-        if isinstance(providers, list)
-        else []
-    )
+    configured = [
+        {"id": provider} if isinstance(provider, str) else mapping(provider)
+        for provider in (providers if isinstance(providers, list) else ())
+    ]
     names: dict[tuple[str, int], str] = {}
     notes = []
     for model, column in columns.items():
-        head = [one for one in known if _provider(one) in set(map(_provider, column.values()))]
+        head = [entry for entry in configured if _provider(entry) in set(map(_provider, column.values()))]
         beside = head if len(head) == len(column) else [{}] * len(column)
-        found = [
-            mapping(own).get("config") or one.get("config") for own, one in zip(column.values(), beside, strict=True)
+        configs = [
+            mapping(own).get("config") or entry.get("config")
+            for own, entry in zip(column.values(), beside, strict=True)
         ]
-        digests = [digest_text(words(config or {}))[:8] for config in found]
+        digests = [digest_text(words(config or {}))[:8] for config in configs]
         is_told = len(set(digests)) > 1
         if is_told:
             notes.append(f"The configurations of {model} in the order of the file: {', '.join(digests)}.")
-        for place, (number, digest) in enumerate(zip(column, digests, strict=True), 1):
+        for position, (number, digest) in enumerate(zip(column, digests, strict=True), 1):
             called = f"{model} {digest}" if is_told else model
-            alike = digests[:place].count(digest)
+            alike = digests[:position].count(digest)
             names[model, number] = f"{called} #{alike}" if digests.count(digest) > 1 else called
     named = [replace(row, model=names[row.model, number]) for number, row in zip(numbers, rows, strict=True)]
     return named, tuple(notes)
