@@ -50,13 +50,7 @@ class DeepEval:
         model = str(parameters.get("model") or run.get("identifier") or file_stem(probe.path))
         cases = objects(run.get("testCases")) + objects(run.get("conversationalTestCases"))
         is_old = any("metricsMetadata" in case for case in cases)
-        texts: dict[str, set[str]] = {}
-        for case in cases:
-            texts.setdefault(words(_question(case)), set()).add(words(_case_facts(case)))
-        shared = {text for text, facts in texts.items() if len(facts) > 1}
-        rows = MarkedRows(
-            (_case(case, model, is_shared=words(_question(case)) in shared) for case in cases), counts=True
-        )
+        rows = MarkedRows((_case(case, model) for case in cases), counts=True)
         several = {row.id for row in rows if row.index}
         contents = {name: len({row.content for row in rows if row.id == name}) for name in several}
         # Cases that all have the name of their pytest function are not attempts at one sample: what was asked names them.
@@ -113,19 +107,13 @@ def _question(case: Mapping[str, object]) -> Any:
     ]
 
 
-def _case_facts(case: Mapping[str, object]) -> Any:
+def _case_facts(case: Mapping[str, object]) -> list[object]:
     """Return what a case is beside its input: cases that differ in it are not attempts at one sample."""
-    return [case.get(name) for name in ("expectedOutput", "expectedOutcome", "expectedTools", "context", "scenario")]
+    names = ("expectedOutput", "expectedOutcome", "expectedTools", "context", "scenario")
+    return [case.get(name) or None for name in names]
 
 
-def _case(case: Mapping[str, object], model: str, *, is_shared: bool) -> Row:
-    """Return a case's row.
-
-    Args:
-        case: as the file holds it.
-        model: who answered.
-        is_shared: whether other cases have the same input and are not the same.
-    """
+def _case(case: Mapping[str, object], model: str) -> Row:
     metrics: dict[str, float | Missing] = {}
     for name, metric in _named_metrics(case):
         error = metric.get("error")
@@ -133,8 +121,8 @@ def _case(case: Mapping[str, object], model: str, *, is_shared: bool) -> Row:
     if "success" in case:
         broken = next((value for value in metrics.values() if isinstance(value, Missing)), None)
         metrics["success"] = broken if broken is not None else read_value(case["success"])
-    question = _question(case)
-    content = digest_input("deepeval", [question, _case_facts(case)] if is_shared and question else question)
+    question, facts = _question(case), _case_facts(case)
+    content = digest_input("deepeval", [question, facts] if question and any(facts) else question)
     # A case is called test_case_<place> unless somebody named it: what was asked is what it is.
     name = str(case.get("name") or "")
     called = (
@@ -209,27 +197,21 @@ def _name_columns(
     columns: dict[str, dict[int, object]] = {}
     for number, row, result in sorted(zip(numbers, rows, results, strict=True), key=lambda found: found[0]):
         columns.setdefault(row.model, {}).setdefault(number, result.get("provider"))
-    known = (
-        [{"id": one} if isinstance(one, str) else mapping(one) for one in providers]
-        if isinstance(providers, list)
-        else []
-    )
+    listed = providers if isinstance(providers, list) else []
     names: dict[tuple[str, int], str] = {}
     notes = []
     for model, column in columns.items():
-        head = [one for one in known if _provider(one) in set(map(_provider, column.values()))]
-        beside = head if len(head) == len(column) else [{}] * len(column)
-        found = [
-            mapping(own).get("config") or one.get("config") for own, one in zip(column.values(), beside, strict=True)
-        ]
-        digests = [digest_text(words(config or {}))[:8] for config in found]
+        providers_here = set(map(_provider, column.values()))
+        head = [provider for provider in listed if _provider(provider) in providers_here]
+        pairs = zip(column.values(), head if len(head) == len(column) else column.values(), strict=True)
+        configurations = (mapping(own).get("config") or mapping(of_head).get("config") or {} for own, of_head in pairs)
+        digests = [digest_text(words(configuration))[:8] for configuration in configurations]
         is_told = len(set(digests)) > 1
         if is_told:
             notes.append(f"The configurations of {model} in the order of the file: {', '.join(digests)}.")
         for place, (number, digest) in enumerate(zip(column, digests, strict=True), 1):
-            called = f"{model} {digest}" if is_told else model
-            alike = digests[:place].count(digest)
-            names[model, number] = f"{called} #{alike}" if digests.count(digest) > 1 else called
+            name = f"{model} {digest}" if is_told else model
+            names[model, number] = f"{name} #{digests[:place].count(digest)}" if digests.count(digest) > 1 else name
     named = [replace(row, model=names[row.model, number]) for number, row in zip(numbers, rows, strict=True)]
     return named, tuple(notes)
 
