@@ -212,8 +212,7 @@ def _name_columns(
         for place, (number, digest) in enumerate(zip(column, digests, strict=True), 1):
             name = f"{model} {digest}" if is_told else model
             names[model, number] = f"{name} #{digests[:place].count(digest)}" if digests.count(digest) > 1 else name
-    named = [replace(row, model=names[row.model, number]) for number, row in zip(numbers, rows, strict=True)]
-    return named, tuple(notes)
+    return [replace(row, model=names[row.model, at]) for at, row in zip(numbers, rows, strict=True)], tuple(notes)
 
 
 _GRADED = re.compile(r"(not-)?(.*rubric|model-graded.*|g-eval|factuality|.*-relevance|context-.*|similar|classifier)")
