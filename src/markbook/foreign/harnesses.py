@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Set as AbstractSet
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
