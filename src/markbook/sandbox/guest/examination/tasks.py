@@ -9,6 +9,7 @@ from .. import wire
 from ..marking import Compiled
 from . import expressions, rules
 from .claims import find_claim, list_inert, required_parts, unheard_parts
+from .constants import find_constants, parse_prompt
 from .expressions import LOOKS_UP, flows, get_called_name, trace_names
 from .lending import Lending
 from .programs import BrokenTest, compile_test, portable, repeated_parts
@@ -94,9 +95,9 @@ class CompiledTests:
         """Helpers from the prompt, compiled."""
         self._again: list[bool] = []
         if not (compiled and self._take(compiled)):
-            self._compile(spec.get("prompt", ""))
+            self._compile(spec.get("prompt", ""), spec.get("changed"))
 
-    def _compile(self, prompt: str) -> None:
+    def _compile(self, prompt: str, changed: list[str] | None) -> None:
         used, own = {self.name}, set[str]()
         for test in self.tests:
             if self.kind == STDIN:
@@ -106,9 +107,14 @@ class CompiledTests:
                 own |= list_imported(self._parse(test)) - used
                 used |= names
         self.asks = sorted(used - own - {""})
-        helpers = prompt_helpers(prompt, self.name) if prompt else None
-        if helpers is None:
+        tree = parse_prompt(prompt) if prompt else None
+        statements = tree and prompt_helpers(tree, self.name)
+        if tree and not statements:
+            parts = (part for test in self.tests for part in self._parse(test))
+            statements = find_constants(tree, used - {self.name}, parts, changed)
+        if not statements:
             return
+        helpers = ast.Module(statements, [])
         self.leaves_traces |= leaves_traces(expressions.nodes(helpers))
         self.before = [compile(helpers, "<prompt>", "exec", dont_inherit=True)]
         # what the prompt brings along is not the solution's
@@ -337,14 +343,9 @@ def _draws(node: ast.AST) -> bool:
     return getattr(node, "attr", None) in _DRAWN or (isinstance(node, ast.Name) and node.id in _DRAWN)
 
 
-def prompt_helpers(prompt: str, entry: str) -> ast.Module | None:
-    """Return the prompt's definitions other than the entry point's; None if there are none."""
-    # a prompt may end with the head of the function that is to be completed
-    tree = expressions.parse(prompt) or expressions.parse(prompt.rstrip() + "\n    pass\n")
-    if tree is None:
-        return None
+def prompt_helpers(prompt: ast.Module, entry: str) -> list[ast.stmt]:
+    """Return the prompt's code but for the entry point's definition; nothing if it defines no other."""
     defines = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-    helpers = [node for node in tree.body if isinstance(node, defines) and node.name != entry]
-    if not helpers:
-        return None
-    return ast.Module([node for node in tree.body if not (isinstance(node, defines) and node.name == entry)], [])
+    if not any(isinstance(node, defines) and node.name != entry for node in prompt.body):
+        return []
+    return [node for node in prompt.body if not (isinstance(node, defines) and node.name == entry)]
