@@ -67,8 +67,8 @@ class DeepEval:
             score, threshold = (read_value(metric.get(key)) for key in ("score", "threshold"))
             success, judge, is_strict = map(metric.get, ("success", "evaluationModel", "strictMode"))
             limit = None if isinstance(threshold, Missing) else threshold
-            held = {"judge": judge or None, "strictMode": is_strict, "threshold": limit}
-            for kind, fact in held.items():
+            measure = {"judge": judge or None, "strictMode": is_strict, "threshold": limit}
+            for kind, fact in measure.items():
                 facts.setdefault(name, {}).setdefault(kind, set()).update({words(fact)} if fact is not None else ())
             # Of `Toxicity` and its like less was better before version 4.2, and more is since: the verdict says it.
             is_stated = isinstance(success, bool) and score != threshold and not metric.get("error")
@@ -83,8 +83,8 @@ class DeepEval:
                 columns[name] = replace(columns[name], note=f"{contradict}: {side} is taken to be better.")
         # A score does not depend on the threshold that it is held to; whether a case passed depends on all of them.
         settings: dict[str, dict[str, object]] = {"success": {}}
-        for name, kind, found in ((name, kind, found) for name, of in facts.items() for kind, found in of.items()):
-            fact = sorted(found, key=str) if len(found) > 1 else next(iter(found), None)
+        for name, kind, values in ((name, kind, values) for name, of in facts.items() for kind, values in of.items()):
+            fact = sorted(values, key=str) if len(values) > 1 else next(iter(values), None)
             for concerned in ("success",) if kind == "threshold" else (name, "success"):
                 settings.setdefault(concerned, {})[f"{kind} of {name}"] = fact
         version = "metricsMetadata (before 1.5)" if is_old else "metricsData"
@@ -172,10 +172,12 @@ class Promptfoo:
         stated = {"score", "pass"}  # and what is called after assertions: 1 where they hold, whatever their name
         for result in results:
             key = digest_text(words(_get_vars(result)) or str(result.get("testIdx")))[:12]
-            asserted.setdefault(key, {}).update((words(dict(one)), one) for one in _assertions(result))
+            asserted.setdefault(key, {}).update(
+                (words(dict(assertion)), assertion) for assertion in _assertions(result)
+            )
             components = objects(mapping(result.get("gradingResult")).get("componentResults"))
-            of_tests = [*_assertions(result), *(mapping(one.get("assertion")) for one in components)]
-            stated |= {str(one["metric"]) for one in of_tests if one.get("metric")}
+            of_tests = [*_assertions(result), *(mapping(part.get("assertion")) for part in components)]
+            stated |= {str(test["metric"]) for test in of_tests if test.get("metric")}
         columns = collect_columns(rows, first=("score", "pass"), directions=dict.fromkeys(stated, "higher"))
         signed = {
             name: {key: sign_facts(_list_facts(test, name)) for key, test in asserted.items()} for name in columns
@@ -195,7 +197,7 @@ def _name_columns(
     """
     numbers = [number if isinstance(number := result.get("promptIdx"), int) else 0 for result in results]
     columns: dict[str, dict[int, object]] = {}
-    for number, row, result in sorted(zip(numbers, rows, results, strict=True), key=lambda found: found[0]):
+    for number, row, result in sorted(zip(numbers, rows, results, strict=True), key=lambda numbered: numbered[0]):
         columns.setdefault(row.model, {}).setdefault(number, result.get("provider"))
     listed = providers if isinstance(providers, list) else []
     names: dict[tuple[str, int], str] = {}
@@ -209,9 +211,9 @@ def _name_columns(
         is_told = len(set(digests)) > 1
         if is_told:
             notes.append(f"The configurations of {model} in the order of the file: {', '.join(digests)}.")
-        for place, (number, digest) in enumerate(zip(column, digests, strict=True), 1):
+        for position, (number, digest) in enumerate(zip(column, digests, strict=True), 1):
             name = f"{model} {digest}" if is_told else model
-            names[model, number] = f"{name} #{digests[:place].count(digest)}" if digests.count(digest) > 1 else name
+            names[model, number] = f"{name} #{digests[:position].count(digest)}" if digests.count(digest) > 1 else name
     return [replace(row, model=names[row.model, at]) for at, row in zip(numbers, rows, strict=True)], tuple(notes)
 
 
@@ -234,9 +236,9 @@ def _assertions(result: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
 
 def _list_facts(assertions: Mapping[str, Mapping[str, object]], metric: str) -> dict[str, object]:
     """Return the facts of those assertions that a metric is of, in an order of their own; `score` and `pass` are of all."""
-    metrics = {str(one.get("metric")) for one in assertions.values()}
+    metrics = {str(test.get("metric")) for test in assertions.values()}
     of = metrics - {"pass"} if metric == "score" else metrics if metric == "pass" else {metric}
-    chosen = [one for _, one in sorted(assertions.items()) if str(one.get("metric")) in of]
+    chosen = [test for _, test in sorted(assertions.items()) if str(test.get("metric")) in of]
     facts: dict[str, object] = {"assertions": len(chosen) or None}
     for number, assertion in enumerate(chosen, 1):
         facts |= {f"{name} of assertion {number}": value for name, value in assertion.items() if name != "metric"}

@@ -157,7 +157,7 @@ def task_text(sample: Sample) -> str:
         "tests": tests,
     }
     if sample.references and _ASSIGNMENT.search(sample.prompt_code):
-        from markbook.sandbox.guest.examination.constants import list_reassigned  # late: few prompts have constants
+        from markbook.sandbox.guest.examination.tasks import list_reassigned  # late: few prompts have constants
 
         spec["changed"] = list_reassigned(sample.references[0], sample.prompt_code)
     return json.dumps(spec, sort_keys=True, separators=(",", ":"))
