@@ -464,7 +464,7 @@ def find_constants(
                 for name in targets:
                     needed.pop(name, None)
         elif not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            for node in ast.walk(statement):  # whatever it makes of them, they are no constants
+            for node in ast.walk(statement):  # it may change them
                 needed.pop(getattr(node, "id", ""), None)
     numbers = set[int]().union(*(needed.get(name, ()) for name in used & constants))
     return [prompt.body[number] for number in sorted(numbers)]
