@@ -71,7 +71,7 @@ def command(**options: Any) -> int:
     from markbook.results.gates import parse_gates
     from markbook.runs.conductor import conduct
     from markbook.runs.exam import Exam
-    from markbook.runs.exam.results import ExamResults
+    from markbook.runs.exam.view import ExamView
 
     gates = parse_gates(options["fail_under"])
     baseline = read_baseline(options, "exam")
@@ -80,11 +80,11 @@ def command(**options: Any) -> int:
         run = conduct(Exam(), record_from(ExamOptions, options), terminal)
     show_run(run, as_json=options["as_json"])
     lacking = "; ".join(f"no answer ({count}): {why}" for why, count in run.manifest.get("unanswered", {}).items())
-    results = ExamResults(run, run.manifest)
+    view = ExamView(run, run.manifest["config"])
     hold_run(
         run,
         gates,
-        lambda: [exam_mark(model, tally.exam_score().value) for model, tally in results.tallies.items()],
+        lambda: [exam_mark(model, tally.exam_score().value) for model, tally in view.tallies.items()],
         baseline,
         options["seed"],
         lacking=lacking,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from markbook.report import charts
 from markbook.report.html import policy, render_template, show_picture, style
-from markbook.report.page import MOST_BYTES, Chart, Page, Problem, Section, ShownAnswer, ShownTest
+from markbook.report.page import MOST_BYTES, Chart, Page, Problem, Section, ShownAnswer, ShownTest, find_difference
 from markbook.report.words import folder_names, missing_text, run_costs
 from markbook.results.comparison import Comparison, headline, tables
 from markbook.results.kind import Entry, Shown, open_results
@@ -25,8 +24,8 @@ CHANGES = ("regressed", "improved", "still wrong", "changed nothing", "right in 
 """What became of a sample from the first model to the second, those to read first in front."""
 DIFFERENCES = ("models differ", "solved by none", "all alike", "not in all")
 """What three models or more made of a sample."""
-_IDS, _SAMPLES, _ANSWERS, _TEXT, _TESTS, _LINES = 12, 600, 6, 12_000, 40, 400
-"""Samples named in a table and shown, answers to each, characters of a text, tests, and lines that are compared."""
+_IDS, _SAMPLES, _ANSWERS, _TEXT, _TESTS = 12, 600, 6, 12_000, 40
+"""Samples named in a table and shown, answers to each, characters of a text, and tests."""
 
 
 def pages(sheet: Sheet, board: Leaderboard, *, title: str, alpha: float) -> Iterator[tuple[str, str]]:
@@ -271,12 +270,5 @@ def _problem(
     if attempts and len({tuple(text for text, _, _ in attempt.tests) for _, attempt in attempts}) == 1:
         tests = zip(*(attempt.tests for _, attempt in attempts), strict=True)
         checks = [ShownTest(row[0][0], tuple(result for _, result, _ in row)) for row in tests][:_TESTS]
-    difference = None
-    right = next((answer for answer in answers if answer.status == "passed"), None)
-    wrong = next((answer for answer in answers if answer.status != "passed" and answer.code.strip()), None)
-    if right is not None and wrong is not None:
-        old, new = (answer.code.splitlines()[:_LINES] for answer in (right, wrong))
-        if lines := tuple(difflib.unified_diff(old, new, lineterm="", n=2))[2:]:
-            difference = right.label, wrong.label, lines
     prompt = cut(attempts[0][1].prompt, _TEXT // 2) if attempts else ""
-    return Problem(sample, change, "", "", prompt, tuple(checks), answers, outcomes, difference)
+    return Problem(sample, change, "", "", prompt, tuple(checks), answers, outcomes, find_difference(answers))

@@ -18,7 +18,7 @@ from markbook.cli import cli
 from markbook.errors import DataError
 from markbook.results.noise import noise_of_model
 from markbook.results.sheet import Cell, Sheet
-from markbook.stats.noise import estimate_noise, repeats_needed, split_half
+from markbook.stats.noise import estimate_noise, repeats_needed
 from markbook.stats.passes import pass_hat_k
 
 
@@ -76,10 +76,10 @@ def test_reliability_is_that_of_all_repeats_also_of_an_odd_number(k):
 
 def test_items_that_never_flip_are_reliable_and_coin_tosses_are_not():
     rng = random.Random(2)
-    assert split_half([[float(at % 2)] * 4 for at in range(20)]) == pytest.approx(1.0)
-    tossed = split_half([[float(rng.random() < 0.5) for _ in range(8)] for _ in range(300)])
-    assert abs(tossed) < 0.25
-    assert split_half([[1.0, 1.0]] * 5) is None
+    assert estimate_noise([[float(at % 2)] * 4 for at in range(20)]).reliability == pytest.approx(1.0)
+    tossed = estimate_noise([[float(rng.random() < 0.5) for _ in range(8)] for _ in range(300)])
+    assert abs(tossed.reliability) < 0.25
+    assert estimate_noise([[1.0, 1.0]] * 5).reliability is None
 
 
 def test_pass_hat_k_is_the_share_of_subsets_that_pass_whole():

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from markbook.report import charts
 from markbook.report.charts import Picture
-from markbook.report.page import MOST_BYTES, Chart, Page, Problem, Section, ShownAnswer, ShownTest
+from markbook.report.page import MOST_BYTES, Chart, Page, Problem, Section, ShownAnswer, ShownTest, find_difference
 from markbook.results.comparison import MOST_COMPARED, SOLVED, Comparison, choose_pairs, make_headline, tables, too_many
-from markbook.results.sheet import STATUSES, Headline, Status, find_status
+from markbook.results.sheet import Headline, Status, find_status, worst_status
 from markbook.results.summary import methods_note
 from markbook.runs.exam.grading import GROUPINGS, NOT_RUN, Grouping, Mark, Tally, counted_tests, exam_sheet, get_group
 from markbook.runs.exam.score_tables import compare_tallies, head_notes, ranking
@@ -32,7 +32,6 @@ MODELS_SHOWN = 8
 FAILURES_SHOWN = 3
 """Failed tests of an answer that are explained."""
 PRINTED_CAP = 500
-_DIFF_LINES = 400
 
 
 def chosen_places(tallies: Sequence[Tally]) -> list[int]:
@@ -73,7 +72,7 @@ def choose_problems(view: ExamView, tallies: Sequence[Tally]) -> list[Problem]:
         for attempt in view.attempts(tally.model, chosen):
             index = order[attempt.sample.id]
             status = attempt_status(attempt.mark)
-            statuses[tally.model, index] = max(status, statuses.get((tally.model, index), status), key=STATUSES.index)
+            statuses[tally.model, index] = worst_status(statuses.get((tally.model, index), status), status)
             picked = rows.setdefault(index, [])
             # A second answer is shown only if it came out otherwise than the first.
             if len(picked) < ANSWERS_SHOWN and all(
@@ -132,15 +131,6 @@ def _problem(
             else:
                 words.append("passed" if result[at].passed else "failed")
         checks.append(ShownTest(texts[at] if at < len(texts) else f"assertion {at + 1}", tuple(words)))
-    right = next((answer for answer in answers if answer.status == "passed"), None)
-    wrong = next((answer for answer in answers if answer.status != "passed" and answer.code.strip()), None)
-    difference = None
-    if right is not None and wrong is not None:
-        import difflib  # late: right answers alone need none of it; its time grows with the square of the lines
-
-        old, new = (answer.code.splitlines()[:_DIFF_LINES] for answer in (right, wrong))
-        if lines := tuple(difflib.unified_diff(old, new, lineterm="", n=2))[2:]:
-            difference = right.label, wrong.label, lines
     return Problem(
         id=sample.id,
         topic=get_group(sample, "topic"),
@@ -150,7 +140,7 @@ def _problem(
         checks=tuple(checks),
         answers=tuple(answers),
         outcomes=tuple(_outcome(tally, index, statuses.get((tally.model, index))) for tally in tallies),
-        difference=difference,
+        difference=find_difference(answers),
     )
 
 

@@ -96,7 +96,7 @@ def plan_stop(plan: Plan, options: TaskOptions) -> Stopping | None:
         for attempt in attempts
     )
     model = options.model or next(recorded, "") or "answers"
-    # The rows that there will be, as `task_sheet` will name them: the baseline is compared with these before anything is asked.
+    # The rows that there will be, as `TaskResults.sheet` will name them: the baseline is compared with these before anything is asked.
     several = len(plan.tasks) > 1
     digests = {}
     by_place = all(not task_plan.task.data.id_field for task_plan in plan.tasks)
