@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 class Reviews(Kind["ReviewOptions", "ReviewPlan"]):
     """The kind of run that `markbook review` makes."""
 
+    answers = r"reviews/|traces\Z"
+    """The generated reviews, and the traces of those who wrote them."""
+
     def plan(self, request: ReviewOptions, machines: Machines) -> ReviewPlan:
         """Read papers and generated reviews, and check the judges."""
         from markbook.runs.reviews.review import plan_review
@@ -39,7 +42,3 @@ class Reviews(Kind["ReviewOptions", "ReviewPlan"]):
         from markbook.runs.reviews.finished import ReviewResults
 
         return ReviewResults(run)
-
-    def is_answer(self, name: str) -> bool:
-        """Whether an input is a generated review, or the traces of those who wrote them."""
-        return name.startswith("reviews/") or name == "traces"
