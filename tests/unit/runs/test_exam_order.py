@@ -47,7 +47,7 @@ def test_answers_are_sorted_by_problem_then_number_then_place(few, keys):
     index = answers._Index()
     index.problem.extend(place for place, _ in keys)
     index.number.extend(number for _, number in keys)
-    index.offset.extend(range(len(keys)))
+    index.slot.extend(range(len(keys)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(answers, "_FEW", few)
         order = answers._benchmark_order(index)
