@@ -70,7 +70,8 @@ check: $(STAMP)  ## format, lint, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-docs: $(STAMP)  ## build the documentation site, every link looked for
+docs: $(STAMP)  ## draw the picture of README and build the documentation site, every link looked for
+	$(BIN)/python scripts/screenshot.py
 	$(BIN)/python scripts/build_docs.py
 
 format: $(STAMP)  ## reformat and mend what ruff can

@@ -1,6 +1,6 @@
 """How often a comparison finds what it says it would: `python -m bench.power [--trials 2000]`.
 
-Eight regimes of paired differences. For each: how many samples `compare` says would settle the two, and how often that many
+Ten regimes of paired differences. For each: how many samples `compare` says would settle the two, and how often that many
 do; then, at several sizes, the difference it calls detectable and how often one of that size is found. The decision is that
 of `compare`: Holm's adjusted p of the sign-flip test below .05, and an interval of the difference that leaves out 0. A dash:
 nothing is printed, for no difference could be shown. Asked are 80 %; with 2,000 trials the standard error is .9 points.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Draw = Callable[[Generator, float, tuple[int, int]], NDArray[np.float64]]
 
 ALPHA = 0.05
-SIZES = (4, 6, 10, 20, 50, 100, 300)
+SIZES = (4, 6, 8, 10, 20, 50, 100, 300)
 FLIPS = 10_000
 MOST = 100_000
 
@@ -67,6 +67,16 @@ def _some(rng: Generator, mean: float, shape: tuple[int, int]) -> NDArray[np.flo
     return np.where(rng.random(shape) < share, np.clip(mean / share + rng.uniform(-0.5, 0.5, shape), -1, 1), 0.0)
 
 
+def _far(rng: Generator, mean: float, shape: tuple[int, int]) -> NDArray[np.float64]:
+    """Return differences of which one in ten lies far off against the mean, by eight standard deviations of the others."""
+    return mean + 0.08 + np.where(rng.random(shape) < 0.1, -0.8, 0.1 * rng.standard_normal(shape))
+
+
+def _skewed(rng: Generator, mean: float, shape: tuple[int, int]) -> NDArray[np.float64]:
+    """Return differences with a long tail against the mean: gamma of skewness 1, standard deviation .2."""
+    return mean + 0.4 - rng.gamma(4, 0.1, shape)
+
+
 REGIMES: Mapping[str, Regime] = {
     "all differ, gap .8": Regime(_signs(1.0), 0.8),
     "40 % differ, all to one side": Regime(_signs(0.4), 0.4),
@@ -75,6 +85,8 @@ REGIMES: Mapping[str, Regime] = {
     "30 % differ, gap .05": Regime(_signs(0.3), 0.05),
     "partial credit, gap .1": Regime(_partial, 0.1, largest=math.inf),
     "partial credit, 60 % alike, gap .1": Regime(_some, 0.1),
+    "long tail against the gap, gap .1": Regime(_skewed, 0.1, largest=math.inf),
+    "one in ten far off against the gap, gap .1": Regime(_far, 0.1, largest=math.inf),
     "30 % differ, gap .2, one pair of ten": Regime(_signs(0.3), 0.2, pairs=10),
 }
 
@@ -85,7 +97,9 @@ def differences_of(gaps: NDArray[np.float64], largest: float) -> Differences:
     size = float(moving.mean())
     is_one_size = bool(np.ptp(moving) < 1e-9)
     share = moving.size / gaps.size
-    return Differences(gaps.size, float(gaps.mean()), float(gaps.std()), share, size, is_one_size, largest)
+    apart = gaps[gaps != 0] - gaps[gaps != 0].mean()
+    skew = 0.0 if is_one_size else float((apart**3).mean() / (apart**2).mean() ** 1.5)
+    return Differences(gaps.size, float(gaps.mean()), float(gaps.std()), share, size, is_one_size, largest, skew=skew)
 
 
 def found(regime: Regime, mean: float, n: int, trials: int, seed: int) -> float:

@@ -147,9 +147,12 @@ MARK = "getattr(__import__('builtins'), '_reach', int)({number})\n"
 AT_START = """
 import builtins, mmap, os
 if os.environ.get("MUTANTS_REACHED"):
-    with open(os.environ["MUTANTS_REACHED"], "r+b") as file:
-        reached = mmap.mmap(file.fileno(), 0)
-    builtins._reach = lambda number: reached.__setitem__(number, 1)
+    try:
+        with open(os.environ["MUTANTS_REACHED"], "r+b") as file:
+            reached = mmap.mmap(file.fileno(), 0)
+        builtins._reach = lambda number: reached.__setitem__(number, 1)
+    except OSError:  # an interpreter inside the sandbox
+        pass
 """
 """`sitecustomize` of every interpreter that a test starts: a process that it forks, a sandbox included, writes to the same memory."""
 PLUGIN = """
@@ -243,7 +246,7 @@ def stages_of(one: Mutant, reaching: list[str] | None) -> list[list[str]]:
     return [part for part in (naming, ["tests"]) if part]
 
 
-PYTEST = [str(ROOT / ".venv/bin/python"), "-m", "pytest", "-q", "--level", "test", "-p", "no:cacheprovider",
+PYTEST = [".venv/bin/python", "-m", "pytest", "-q", "--level", "test", "-p", "no:cacheprovider",
           "-p", "no:randomly"]  # fmt: skip
 PARALLEL = ["-n", "auto", "--dist", "loadfile", "--no-loadscope-reorder"]
 FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?\.py(?:::[^\s\[]+)?)", re.MULTILINE)
@@ -317,6 +320,20 @@ def passes(command: list[str], folder: Path, seconds: float, log: Path, extra: d
             process.wait()
 
 
+def make_environment(folder: Path, installed: Path) -> None:
+    """Make an environment whose Markbook is the copy's, also where a test sets PYTHONPATH, and whose other packages are installed."""
+    subprocess.run([installed / "bin/python", "-m", "venv", "--without-pip", folder / ".venv"], check=True)
+    (packages,) = (folder / ".venv").glob("lib/python*/site-packages")
+    (others,) = installed.glob("lib/python*/site-packages")
+    (packages / "copy.pth").write_text(f"{folder / 'src'}\nimport site; site.addsitedir({str(others)!r})\n")
+    for path in installed.glob(".*installed"):
+        (folder / ".venv" / path.name).touch()  # `make` has nothing to install
+    if (command := installed / "bin/markbook").exists():
+        _, _, script = command.read_text(encoding="utf-8").partition("\n")
+        (folder / ".venv/bin/markbook").write_text(f"#!{folder}/.venv/bin/python\n{script}", encoding="utf-8")
+        (folder / ".venv/bin/markbook").chmod(0o755)
+
+
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--each", type=int, default=10, help="mutants of each package (10)")
@@ -346,9 +363,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="mutants-") as parent:
         folder, log = Path(parent) / "tree", Path(parent) / "log"
         shutil.copytree(ROOT, folder, ignore=LEFT_OUT, symlinks=True)
-        for name, target in ((Path("tree/.venv"), ROOT / ".venv"), (Path("shared"), ROOT.parent / "shared")):
-            if target.exists():
-                (Path(parent) / name).symlink_to(target.resolve())
+        if (shared := ROOT.parent / "shared").exists():
+            (Path(parent) / "shared").symlink_to(shared.resolve())
+        if (installed := ROOT / ".venv").exists():
+            make_environment(folder, installed.resolve())
         if not options.reach and (result := passes(options.command, folder, options.seconds, log)) != "passed":
             print(log.read_text(errors="replace")[-3000:], f"the command {result} without any change", sep="\n")
             return 2

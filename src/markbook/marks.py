@@ -9,6 +9,9 @@ from typing import NotRequired, TypedDict
 from markbook.measurements import MissingRecord
 from markbook.types import Direction, Missing
 
+OTHER_TOOL = "tool:"
+"""How the signature begins that another tool's file has: it says less than ours, and differs from those of the tool alone."""
+
 
 class RowRecord(TypedDict):
     """A `Row` as a line of results.jsonl."""

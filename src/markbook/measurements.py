@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import copyreg
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -33,6 +34,41 @@ SIGNIFICANCE = round(1 - CONFIDENCE, 12)
 """What an (adjusted) p has to be below; the same level, so that a claim and the interval beside it do not contradict each other."""
 Direction = Literal["higher", "lower"]
 """Which way is better."""
+_ERRORS = frozenset(
+    ("brier", "cer", "cost", "costs", "distance", "error", "errors", "failure", "failures", "hallucination", "incorrect",
+     "latency", "loss", "mae", "mse", "nll", "perplexity", "ppl", "price", "rmse", "ter", "toxic", "toxicity", "wer")
+)  # fmt: skip
+_MERITS = frozenset(
+    ("acc", "accuracy", "bleu", "correct", "efficiency", "em", "exact", "f1", "free", "grade", "mark", "match", "pass", "passed",
+     "points", "precision", "rating", "recall", "reduction", "reward", "rouge", "savings", "score", "similarity", "skill",
+     "success", "win")
+)  # fmt: skip
+_ERROR_BAR = re.compile(r"(standard|std)[ _.-]?err(or)?|error[ _.-]?bars?|stderr", re.IGNORECASE)
+
+
+def find_direction(metric: str) -> Direction | None:
+    """Return which way is better by the name of a metric, where nothing else says it; None where the name does not either.
+
+    >>> find_direction("WER (test)"), find_direction("meanSquaredError"), find_direction("edit_distance_similarity")
+    ('lower', 'lower', 'higher')
+    >>> find_direction("score↓"), find_direction("accuracy_error_bar")
+    ('lower', None)
+    """
+    if ("↓" in metric) != ("↑" in metric):
+        return "lower" if "↓" in metric else "higher"
+    if _ERROR_BAR.search(metric):  # of a score, and no score
+        return None
+    parts = {part.lower() for part in re.findall(r"[A-Z]?[a-z]+\d?|[A-Z]+\d?(?![a-z])", metric)}
+    if metric.startswith(("bits_per_byte", "logprob_per_byte")) or (
+        parts & _ERRORS and not parts & _MERITS - {"score"}
+    ):
+        return "lower"
+    return "higher" if parts & _MERITS else None
+
+
+def choose_direction(stated: Direction | None, metric: str) -> Direction:
+    """Return which way is better: as it is stated, else by the metric's name, and where that does not say it more is."""
+    return stated or find_direction(metric) or "higher"
 
 
 class MeasurementRecord(TypedDict):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
 
 from markbook.errors import UsageError, suggest
 
@@ -13,6 +14,8 @@ TEXT_KEYS = (
     *("answer", "text", "solution"),
 )
 """Where the text of an answer may stand, the first that is there counts; a list holds several answers to one row."""
+RAW_KEYS = ("completion", "completions", "reply", "response", "generated_text", "generation", "gpt_solution")
+"""Those under which what a model wrote stands as it was, so that two of them cannot differ; `prediction`, say, may be read off it."""
 ITEM_KEYS = ("code", "completion")
 """Where an item sent to be rewarded has its answer: a program of its own, or what goes on with the prompt."""
 SCORE_KEYS = ("candidate", "reference", "references", "question", "context")
@@ -50,6 +53,26 @@ def find_names(record: Mapping[str, object], *, first: str = "") -> list[object]
 def is_failure(error: object) -> bool:
     """Whether what a row says under `error` means that nobody answered: anything but null, false and what is empty."""
     return error is not None and error is not False and error not in ("", {}, [])
+
+
+def find_contradiction(record: Mapping[str, object], keys: Iterable[str]) -> str:
+    """Return which two of these keys hold two answers, neither a part of the other; empty where none do.
+
+    >>> find_contradiction({"reply": "B", "response": "A", "completion": None}, RAW_KEYS)
+    "'reply' and 'response' hold two different answers: remove the one that is not meant"
+    """
+    texts_by_key = {key: texts for key in keys if (texts := [text.strip() for text in _list_texts(record.get(key))])}
+    for (key, texts), (other, others) in itertools.combinations(texts_by_key.items(), 2):
+        pairs = ((texts, others), (others, texts))
+        if not any(all(any(text in longer for longer in second) for text in first) for first, second in pairs):
+            return f"{key!r} and {other!r} hold two different answers: remove the one that is not meant"
+    return ""
+
+
+def _list_texts(value: object, depth: int = 3) -> list[str]:
+    """Return the texts that are an answer, or lie in its lists."""
+    parts = value if isinstance(value, list) and depth else ()
+    return [value] if isinstance(value, str) else [text for part in parts for text in _list_texts(part, depth - 1)]
 
 
 def find_number(record: Mapping[str, object]) -> tuple[str, object] | None:

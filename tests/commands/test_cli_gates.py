@@ -325,32 +325,6 @@ def test_a_model_without_counterpart_in_the_baseline_is_found_before_any_work(tm
     assert not (tmp_path / "new").exists()
 
 
-def two_models(folder):
-    """Return the folder of a run of a task over the answers of two models."""
-    _, (code, _, err) = task_run(folder, "plain", 30)
-    assert code == 0, err
-    said = [{"doc_id": n, "prediction": "x", "model": name} for n in range(30) for name in ("first", "second")]
-    file = exam_kit.write_rows(folder / "two.jsonl", said)
-    task = (folder / "t.yaml").read_text() + "generate: {samples: 2}\n"
-    (folder / "two.yaml").write_text(task)
-    code, _, err = markbook("run", folder / "two.yaml", "--predictions", file, "--output", folder / "two")
-    assert code == 0, err
-    return only_run(folder / "two")
-
-
-def test_answers_without_counterpart_in_the_baseline_are_found_before_any_work(tmp_path):
-    baseline = two_models(tmp_path)
-    said = [{"doc_id": n, "prediction": "x", "model": "third"} for n in range(30)]
-    file = exam_kit.write_rows(tmp_path / "third.jsonl", said)
-    args = ("run", tmp_path / "t.yaml", "--predictions", file, "--output", tmp_path / "new")
-
-    code, _, told = markbook(*args, "--fail-if-worse", baseline)
-
-    assert code == 2
-    assert "none is called 'third'" in told
-    assert not (tmp_path / "new").exists()
-
-
 @pytest.mark.parametrize("asks", [False, True])
 def test_a_baseline_without_the_metric_is_found_before_any_work(tmp_path, monkeypatch, asks):
     monkeypatch.setenv("OPENAI_API_KEY", "k")

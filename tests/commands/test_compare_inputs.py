@@ -1,5 +1,6 @@
 """What `markbook compare` pairs: the same question, never the same place; and what it makes of values outside 0..1."""
 
+import itertools
 import json
 import re
 
@@ -434,4 +435,65 @@ def test_noise_of_runs_with_different_metrics_is_refused_in_words(folder):
     code, _, err = command("noise", *runs)
 
     assert code == 2
-    assert "the runs are marked by different metrics: exact_match, rougeL (name the metric of each with --metric" in err
+    assert "the runs are marked by different metrics: exact_match, rougeL (name the metric of each" in err
+
+
+def pairings(*runs):
+    """Return what every order of these arguments gives: each pair of models with its n and difference, or a refusal."""
+    found = []
+    for order in itertools.permutations(runs):
+        code, out, err = command("compare", *order, "--metric", "exact_match", "--metric", "score", "--json")
+        if code:
+            found.append((code, err.partition(" (")[0]))
+            continue
+        pairs = {}
+        for pair in json.loads(out)["pairs"]:
+            pairs[pair["model_a"], pair["model_b"]] = pair["n"], round(pair["difference"], 9), pair["p"]
+            pairs[pair["model_b"], pair["model_a"]] = pair["n"], -round(pair["difference"], 9), pair["p"]
+        found.append((code, pairs))
+    return found
+
+
+def table(folder, model, scores, **columns):
+    rows = [{"item": str(at), "model": model, "score": score, **{name: column(at) for name, column in columns.items()}}
+            for at, score in enumerate(scores)]  # fmt: skip
+    return write(folder / f"{model}.jsonl", rows)
+
+
+def test_contradicting_clusters_are_refused_whichever_file_comes_first(folder):
+    four = table(folder, "four", [at % 3 / 2 for at in range(40)], cluster=lambda at: str(at // 10))
+    none = table(folder, "none", [at % 5 / 4 for at in range(40)])
+    own = table(folder, "own", [at % 5 / 4 for at in range(40)], cluster=str)
+
+    refused, same = pairings(four, own), pairings(four, none)
+
+    assert refused == [(2, "markbook: the item '1' is in two clusters, '0' and '1'")] * 2
+    assert same[0] == same[1]
+    assert same[0][1]["four", "none"][0] == 40
+
+
+def test_samples_with_known_different_inputs_are_never_paired_through_a_file_without(folder):
+    one = table(folder, "one", [1] * 8, input=lambda at: f"q{at}")
+    other = table(folder, "other", [0.5] * 8, input=lambda at: f"other {at}")
+    same = table(folder, "same", [0.5] * 8, input=lambda at: f"q{at}")
+    silent = table(folder, "silent", [0] * 8)
+
+    # What says nothing of its inputs may be either's, so that it is nobody's.
+    assert {code for code, _ in pairings(one, silent, other)} == {2}
+    assert {pairs["one", "silent"][:2] for _, pairs in pairings(one, silent, same)} == {(8, 1.0)}
+    assert [pairs.keys() for _, pairs in pairings(one, other, silent, same)] == [
+        {("one", "same"), ("same", "one")}
+    ] * 24
+
+
+def test_a_table_by_place_is_paired_with_runs_without_ids_alike_in_every_order(folder):
+    rows, turned = (run(folder, name, words, WORDS[:4]) for name, words in (("rows", WORDS), ("turned", WORDS[::-1])))
+    same = run(folder, "same", WORDS, ())
+    places = table(folder, "places", [float(at < 4) for at in range(12)])
+
+    two, three, contradicted = pairings(rows, places), pairings(rows, places, same), pairings(rows, places, turned)
+
+    assert {pairs["rows", "places"][:2] for _, pairs in (*two, *three)} == {(12, round(4 / 12, 9))}
+    assert {pairs["same", "places"][:2] for _, pairs in three} == {(12, round(8 / 12, 9))}
+    # A place is another row in each of the two runs: the table says of neither which it means.
+    assert [pairs.keys() for _, pairs in contradicted] == [{("rows", "turned"), ("turned", "rows")}] * 6

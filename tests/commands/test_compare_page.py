@@ -198,9 +198,25 @@ def test_ticked_runs_are_compared_in_a_browser_in_three_clicks(folder, days):
         seen.page.click("button:has-text('Compare ticked runs')")
         assert seen.page.locator("h1").inner_text() == "Comparison of gpt (monday) and gpt (tuesday)"
         assert seen.page.locator("tr:has-text('regressed') td").all_inner_texts()[-2:] == ["1", "a"]
+        seen.page.click("tr:has-text('regressed') a")
+        assert seen.page.locator(".problem[open] .id").all_inner_texts() == ["a"]
         seen.page.select_option("#f-topic", label="still wrong")
         assert seen.page.locator(".problem:visible .id").all_inner_texts() == ["c"]
         assert seen.complaints == []
+
+
+def test_a_refused_comparison_is_a_page_with_the_reason_and_a_way_back(folder, days):
+    with (
+        serving(BrowseServer(folder)) as server,
+        chromium() as browser,
+        Watched(browser, server.address, offline=False) as seen,
+    ):
+        seen.page.locator("tr:has-text('monday') input[name=at]").check()
+        seen.page.click("button:has-text('Compare ticked runs')")
+        assert seen.page.locator("h1").inner_text() == "This page cannot be shown"
+        assert "only the model 'gpt' is here" in seen.page.locator("[role=alert]").inner_text()
+        seen.page.click("nav a")
+        assert seen.page.locator("h1").inner_text() == "Runs"
 
 
 def test_of_several_attempts_the_worst_is_shown_whenever_it_was_marked(folder, tmp_path):

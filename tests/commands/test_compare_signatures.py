@@ -1,13 +1,20 @@
 """Numbers that were measured differently are not compared unless that is asked for."""
 
+import http.client
 import json
+import re
+import threading
+from contextlib import contextmanager
 
 import pytest
 from support.exam_kit import answer, hold, problem, write_rows
+from support.load import PATIENCE
 from support.review_kit import markbook as command, only_run, papers, reviews, traces
 
 import markbook
 from markbook.errors import DataError
+from markbook.report.browser import BrowseServer
+from markbook.report.local_server import COOKIE
 
 TASK = 'name: demo\ndata: {path: rows.jsonl, id: id}\nprompt: "{{ q }}"\nreference: "{{ a }}"\nmetrics:\n'
 ROWS = [{"id": f"k{n}", "q": f"q{n}", "a": f"one two three four {n}"} for n in range(12)]
@@ -25,6 +32,28 @@ def run(folder, metrics, output, *more):
     (folder / "task.yaml").write_text(TASK + metrics)
     code, _, messages = command("run", "task.yaml", "--predictions", "said.jsonl", "--output", output, *more)
     return code, messages, only_run(folder / output) if (folder / output).exists() else None
+
+
+@contextmanager
+def serving(folder):
+    server = BrowseServer(folder)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+    thread.start()
+
+    def get(path):
+        link = http.client.HTTPConnection(*server.server_address, timeout=PATIENCE)
+        link.request("GET", path, headers={"Cookie": f"{COOKIE}={server.token}", "Host": server.host})
+        reply = link.getresponse()
+        body = reply.read().decode()
+        link.close()
+        return reply.status, body
+
+    try:
+        yield get
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join(PATIENCE)
 
 
 def bleu(smoothing):
@@ -201,3 +230,28 @@ def test_tiers_that_treat_what_is_missing_differently_are_refused(tmp_path, metr
 
     assert ended == code, messages
     assert ("policy:" in messages) is (code == 2)
+
+
+def test_view_joins_no_scores_that_were_measured_differently_and_refuses_their_comparison_on_a_page(folder):
+    for name, smoothing in (("a", "none"), ("b", "exp"), ("c", "exp")):
+        run(folder, bleu(smoothing), f"all/{name}", "--name", name)
+        manifest = next((folder / "all" / name).rglob("run.json"))
+        manifest.write_text(
+            json.dumps({**json.loads(manifest.read_text()), "started": f"2026-01-05T10:00:0{ord(name) - 97}+00:00"})
+        )
+    with serving(folder / "all") as get:
+        _, listed = get("/")
+        numbers = re.findall(r'value="(\d+)" aria-label="Compare (?:a|b|c)"', listed)
+        _, trend = get(f"/trend/{numbers[0]}")
+        status, refusal = get(f"/changes?at={','.join(numbers)}")
+
+    rows = re.findall(r'>(\w)</a></th>.*?<td class="num">([^<]*)</td></tr>', trend)
+    assert rows == [("a", "–"), ("b", "–"), ("c", "+0.0")]
+    drawn = [len(points.split()) for points in re.findall(r'<polyline points="([^"]*)"', trend.partition("</svg>")[0])]
+    assert drawn == [1, 2]
+    words = "Not joined to the runs before: &#39;bleu&#39; was measured differently: a by smooth:none; b by smooth:exp."
+    assert trend.count(words) == 1
+    assert status == 409
+    assert "<h1>" in refusal
+    assert "was measured differently: a by smooth:none; b by smooth:exp" in refusal
+    assert "allow-different-measures" in refusal

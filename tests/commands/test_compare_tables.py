@@ -429,6 +429,10 @@ def test_a_map_beside_runs_alone_is_refused(tmp_path):
         ("perplexity", ",better=higher", "high"),
         ("quality", ",better=lower", "low"),
         ("quality", "", "high"),
+        ("cost", "", "low"),
+        ("score\u2193", "", "low"),
+        ("WER\u2191", "", "high"),
+        ("accuracy_error_bar", "", "high"),
     ],
 )
 def test_less_is_better_where_the_map_or_the_name_says_so(tmp_path, column, more, best):
@@ -444,7 +448,7 @@ def test_less_is_better_where_the_map_or_the_name_says_so(tmp_path, column, more
     code, _, messages = command("compare", path, "--map", columns, "--fail-if-worse", best)
 
     assert (result["ranking"][0]["model"], result["direction"]) == (best, "lower" if best == "low" else "higher")
-    taken = "less is taken" if best == "low" else "more is taken" if column == "quality" else ""
+    taken = "less is taken" if best == "low" else "more is taken" if column in ("quality", "accuracy_error_bar") else ""
     assert any("is taken to be better" in note for note in result["notes"]) == bool(taken and not more)
     assert taken in " ".join(result["notes"]) or more
     assert (code, "is worse than" in messages) == (1, True)

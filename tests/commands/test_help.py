@@ -1,13 +1,16 @@
 """Help pages fit 80 columns, their examples keep their lines, and shells complete what a word may be."""
 
 import ast
+import contextlib
 import dataclasses
+import shlex
 import subprocess
 import sys
 
 import click
 import pytest
 from click.shell_completion import ShellComplete
+from support.docs_checks import takes
 from support.paths import ROOT
 from support.review_kit import markbook
 
@@ -44,6 +47,11 @@ def test_a_help_page_fits_eighty_columns_and_its_examples_keep_their_lines(path,
     if path:
         examples = (COMMANDS[path].epilog or "").partition("Examples:")[2].strip("\n").splitlines()
         assert [line for line in examples if line.strip() and line.strip() not in out] == []
+        for line in "\n".join(examples).replace("\\\n", " ").splitlines():
+            words = shlex.split(line.partition("   (")[0].partition(" > ")[0], comments=True)
+            if words[:1] == ["markbook"]:
+                with contextlib.suppress(click.BadParameter):  # its files are not here
+                    takes(words)
 
 
 @pytest.mark.parametrize("name", ["exam", "run", "review"])

@@ -21,7 +21,9 @@ def reviewed(tmp_path):
         for name, some in attempts.items():
             record = {"title": name, "abstract": "Sparse attention.", "id": name, "reviews": HUMAN}
             (place / f"{name}.json").write_text(json.dumps(record))
-            rows += [{"paper_id": name, "system": "s", "execution_time": 5, "review": one} for one in some]
+            for review in some:
+                error = review.get("error") if isinstance(review, dict) else None
+                rows.append({"paper_id": name, "system": "s", "execution_time": 5, "review": review, "error": error})
         given = tmp_path / "reviews.jsonl"
         given.write_text("".join(json.dumps(row) + "\n" for row in rows))
         code, _, err = markbook(
@@ -39,6 +41,13 @@ def test_one_right_and_one_wrong_attempt_at_every_paper_are_no_certainty(reviewe
 
     assert (success["value"], success["n"], success["interval"]) == (0.5, 6, None)
     assert success["note"] == "every cluster has the same mean: no interval"
+
+
+@pytest.mark.parametrize("none", [None, "", {"comments": FIRST, "error": "timeout"}])
+def test_how_fast_no_review_came_is_no_score_of_it(reviewed, none):
+    rest = reviewed({"one": [FIRST], "two": [none]})["metrics"]["composite.composite_score"]
+
+    assert (rest["n"], sum(rest["n_missing"].values())) == (1, 1)
 
 
 def test_attempts_at_one_paper_say_nothing_of_other_papers(reviewed):

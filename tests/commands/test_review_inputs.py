@@ -176,6 +176,7 @@ def test_what_is_no_scale_is_refused(tmp_path, inputs, scale):
 
 def test_each_human_review_is_read_by_the_semantic_model_once(tmp_path, monkeypatch):
     from markbook.metrics.text import encoders
+    from markbook.metrics.text.bertscore import VectorCache
 
     seen = []
     load = encoders.load
@@ -195,6 +196,7 @@ def test_each_human_review_is_read_by_the_semantic_model_once(tmp_path, monkeypa
         return replace(model, encoder=Counting(model.encoder))
 
     monkeypatch.setattr("markbook.metrics.text.bertscore.load", counted)
+    monkeypatch.setattr("markbook.metrics.text.bertscore._READ", VectorCache())  # other tests read the same reviews
     rows = [
         {"paper_id": paper, "system": f"s{n}", "review": f"{GENERATED} Version {n} of {paper}."}
         for n in range(40)

@@ -51,6 +51,22 @@ def test_tier_one_with_the_best_reference_and_its_reasons(tmp_path, inputs):
     assert "cosine_score" in out
 
 
+@pytest.mark.parametrize("tiers", [[1], [1, 3], [2, 3], [3]])
+def test_the_tiers_that_are_enabled_have_values_and_the_others_a_reason(tmp_path, inputs, tiers):
+    config = tmp_path / "tiers.json"
+    config.write_text(json.dumps({"evaluation_system": {"tiers_enabled": tiers}}))
+    with FakeOpenAI(good) as server:
+        judge = ("--judge", "openai:m", "--base-url", server.base_url) if 2 in tiers else ()
+        args = ("--traces", traces(tmp_path), "--config", config, *PAIR, *judge)
+        _, folder, _, _ = run(tmp_path, *inputs, *args)
+
+    row = rows_of(folder)["one/mas/0"]
+    for tier, name in ((1, "cosine_score"), (2, "technical_accuracy"), (3, "graph_complexity")):
+        reason = row[f"tier{tier}"]["missing"].get(name, {}).get("detail")
+        assert (row[f"tier{tier}"][name] is not None) is (tier in tiers), name
+        assert reason == (None if tier in tiers else f"tier {tier} is not enabled")
+
+
 def test_every_null_has_its_reason(tmp_path, inputs):
     _, folder, _, _ = run(tmp_path, *inputs)
 

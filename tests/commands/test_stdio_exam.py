@@ -9,6 +9,8 @@ import sys
 import pytest
 from support.exam_kit import answer, hold, rows, scores, write_rows
 
+from markbook.programs import streams
+
 SUM = "print(sum(map(int, input().split())))"
 LATE = "n = input()\nprint(sum(map(int, n.split())) if n != '5 5' else 11)"
 
@@ -291,6 +293,29 @@ def test_problems_with_and_without_a_judge_of_their_own_are_marked_in_one_exam(t
     )
 
     assert {row["task_id"]: results(row) for row in rows(run)} == dict.fromkeys(("judged", "plain"), ["AC"] * 3)
+
+
+FORKS = "import os\nif os.fork():\n    os.wait()\n    print(sum(map(int, input().split())))\n"
+
+
+@pytest.mark.parametrize("name", [*ANSWERS, "forks"])
+def test_a_judged_answer_in_python_starts_an_interpreter_only_where_it_fails_by_itself(tmp_path, monkeypatch, name):
+    source = "import sys\nsys.exit(42 if sys.stdin.read().split() == open(sys.argv[2]).read().split() else 43)\n"
+    problem = program("a", time_limit=0.5, checker={"source": source, "language": "python", "convention": "icpc"})
+    go_on, started = streams._going_on, []
+    monkeypatch.setattr(streams, "_going_on", lambda *given: started.append(1) or go_on(*given))
+
+    def hold_once(folder):
+        folder.mkdir()
+        [row] = rows(hold(folder, [problem], [answer("a", ANSWERS[name][0] if name in ANSWERS else FORKS)]))
+        return [results(row) if name != "empty" else [], row["error_type"], row["tests_passed"], row["score"]]
+
+    forked, interpreters = hold_once(tmp_path / "forked"), len(started)
+    monkeypatch.setattr(streams, "is_plain_python", lambda _job: False)
+
+    assert hold_once(tmp_path / "interpreters") == forked
+    assert interpreters == {"crash": 1, "syntax": 1, "forks": 3}.get(name, 0)
+    assert len(started) - interpreters == {"empty": 0, "loop": 1, "crash": 1, "syntax": 1, "late": 2}.get(name, 3)
 
 
 def test_a_judge_in_python_has_the_packages_of_this_interpreter(tmp_path):

@@ -364,6 +364,79 @@ def test_a_group_sums_up_by_rows_or_by_tasks(folder):
     assert group["bleu"]["interval"] is None
 
 
+@pytest.mark.parametrize("weight", ["true", "false"])
+def test_a_group_says_which_of_its_tasks_measure_in_other_ways(folder, weight, capsys):
+    metrics = "metrics: [exact_match, {name: bleu, options: {smooth_method: exp}}]\n"
+    (folder / "two.yaml").write_text("extends: task.yaml\nname: two\n" + metrics, encoding="utf-8")
+    metrics = "metrics: [exact_match, {name: bleu, options: {smooth_method: none}}]\n"
+    (folder / "one.yaml").write_text("extends: task.yaml\nname: one\n" + metrics, encoding="utf-8")
+    (folder / "all.yaml").write_text(
+        f"group: all\ntasks: [one, two]\nsummarise: [{{metric: exact_match}}, {{metric: bleu, weight_by_size: {weight}}}]\n",
+        encoding="utf-8",
+    )
+    (folder / "preds").mkdir()
+    for name, words in (("one", WORDS), ("two", ["x"] * 3)):
+        answers(folder / "preds", words, f"{name}.jsonl")
+
+    run = markbook.run_task("all.yaml", predictions="preds")
+    with pytest.raises(SystemExit):
+        main(["run", "all.yaml", "--predictions", "preds"])
+
+    words = "'bleu' was measured differently: one by smooth:none; two by smooth:exp"
+    group = json.loads(run.read("summary.json"))["groups"]["all"]["metrics"]
+    assert group["bleu"]["value"] == pytest.approx(0.5)
+    assert words in group["bleu"]["note"]
+    assert "smooth:none" in group["bleu"]["signature"]
+    assert "smooth:exp" in group["bleu"]["signature"]
+    assert "measured differently" not in group["exact_match"]["note"]
+    assert words in " ".join(capsys.readouterr().out.split())
+    sheet = read_sheet(run, metric="bleu")
+    assert f"{words}." in sheet.notes
+
+
+OWN_LENGTH = """\
+task: NAME
+dataset_path: json
+dataset_kwargs: {data_files: {test: rows.jsonl}}
+test_split: test
+doc_to_text: "{{ word }}"
+process_results: !function own.score
+metric_list: [{metric: own_length, aggregation: mean, higher_is_better: false}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("answered", "weight", "value", "note"),
+    [
+        (2, "true", 9 / 5, "1 missing left out: the range has no worst value"),
+        (2, "false", 7 / 4, "1 missing left out: the range has no worst value"),
+        (0, "true", None, "no value: two has none"),
+    ],
+)
+def test_a_group_of_numbers_without_a_worst_value_says_what_it_leaves_out(
+    folder, capsys, answered, weight, value, note
+):
+    (folder / "own.py").write_text("def score(doc, results):\n    return {'own_length': len(results[0])}\n")
+    for name in ("one", "two"):
+        (folder / f"{name}.yaml").write_text(OWN_LENGTH.replace("NAME", name))
+    aggregates = f"aggregate_metric_list: [{{metric: own_length, weight_by_size: {weight}}}]\n"
+    (folder / "all.yaml").write_text(f"group: all\ntask: [one, two]\n{aggregates}")
+    (folder / "preds").mkdir()
+    answers(folder / "preds", ["a", "bb", "ccc"], "one.jsonl")
+    answers(folder / "preds", ["a", "bb"][:answered] or [None], "two.jsonl")
+
+    with pytest.raises(SystemExit):
+        main(["run", "all.yaml", "--predictions", "preds", "--allow-code", "--output", "out", "--missing", "worst"])
+
+    told = " ".join(capsys.readouterr().out.split())
+    run = markbook.open_run(next((folder / "out").glob("evaluation_*")))
+    record = json.loads(run.read("summary.json"))["groups"]["all"]["metrics"]["own_length"]
+    assert record["value"] == (None if value is None else pytest.approx(value))
+    assert note in record["note"]
+    assert note in told.partition("Groups")[2]
+    assert f"{3 - answered} missing left out: the range has no worst value" in told.partition("Groups")[0]
+
+
 CHOICES = """\
 task: chosen
 dataset_path: json

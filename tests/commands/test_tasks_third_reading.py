@@ -263,7 +263,35 @@ def test_nanmean_is_the_mean_of_the_rows_that_have_a_number(folder):
     code, metrics, messages = run_task()
 
     assert code == 0, messages
-    assert metrics["m"]["value"] == 0.5
+    assert (metrics["m"]["value"], metrics["m"]["n"], metrics["m"]["n_missing"]) == (0.5, 2, {"undefined": 1})
+    # The error bar is that of the two rows alone: t with one degree of freedom.
+    assert metrics["m"]["interval"]["low"] == pytest.approx(0.5 - 12.7062 * 0.25, abs=1e-3)
+    assert "nanmean" in metrics["m"]["signature"]
+
+
+@pytest.mark.parametrize(
+    ("name", "stated", "direction"),
+    [
+        ("error_rate", "", "lower"),
+        ("own_loss", "", "lower"),
+        ("cost", ", higher_is_better: true", "higher"),
+        ("m", "", "higher"),
+    ],
+)
+def test_a_metric_of_a_tasks_own_that_states_no_direction_has_that_of_its_name(folder, name, stated, direction):
+    lines = (
+        GENERATED
+        + f"process_results: !function utils.f\nmetric_list: [{{metric: {name}, aggregation: mean{stated}}}]\n"
+    )
+    task(folder, lines, A_ROWS)
+    (folder / "utils.py").write_text(f"def f(doc, results):\n    return {{'{name}': 0.25, 'other_loss': 1.0}}\n")
+    said(folder, ["a0", "a1"])
+
+    code, metrics, messages = run_task()
+
+    assert code == 0, messages
+    assert (metrics[name]["direction"], metrics["other_loss"]["direction"]) == (direction, "lower")
+    assert (f"of {name} less is taken to be better, by its name" in messages) == (direction == "lower")
 
 
 DRAWN = "process_docs: !function utils.draw\nmetric_list: [{metric: exact_match}]\n"
@@ -310,16 +338,19 @@ def test_samples_of_the_harness_are_refused_where_they_answer_another_question(f
 
 
 @pytest.mark.parametrize(
-    "prompt",
+    ("prompt", "form"),
     [
-        "<|user|>\nq1<|end|>\n<|assistant|>\n",
-        '[{"role": "system", "content": "Be brief."}, {"role": "user", "content": "q1"}]',
+        ("<|user|>\nq1<|end|>\n<|assistant|>\n", str),
+        ('[{"role": "system", "content": "Be brief."}, {"role": "user", "content": "q1"}]', str),
+        ('[{"role": "system", "content": "Be brief."}, {"role": "user", "content": "q1"}]', json.loads),
+        ('["q1"]', json.loads),
     ],
-    ids=["chat template", "chat as JSON"],
+    ids=["chat template", "chat as JSON", "chat", "list"],
 )
-def test_samples_asked_through_a_chat_template_answer_the_same_question(folder, prompt):
+def test_samples_asked_through_a_chat_template_answer_the_same_question(folder, prompt, form):
     task(folder, GENERATED + "metric_list: [{metric: exact_match}]\n", A_ROWS)
-    write(folder / "said.jsonl", [harness_sample(0, prompt.replace("q1", "q0"), "a0", "a0"), harness_sample(1, prompt, "a1", "x")])  # fmt: skip
+    prompts = [form(prompt.replace("q1", "q0")), form(prompt)]
+    write(folder / "said.jsonl", [harness_sample(0, prompts[0], "a0", "a0"), harness_sample(1, prompts[1], "a1", "x")])
 
     code, metrics, messages = run_task()
 

@@ -44,6 +44,25 @@ def run(*args):
     return CliRunner().invoke(cli, ["trace", *map(str, args)], catch_exceptions=False)
 
 
+def test_a_result_that_the_log_repeats_as_a_message_is_listed_once(tmp_path):
+    call = {"type": "tool_use", "id": "c", "name": "Bash", "input": {"command": "ls"}}
+    denied = {"type": "tool_result", "tool_use_id": "c", "is_error": True, "content": "ls was denied"}
+    rows = [
+        {"type": "system", "subtype": "init", "session_id": "s"},
+        {"type": "assistant", "message": {"id": "m", "content": [call]}},
+        {"type": "user", "message": {"content": [denied]}},
+        {"type": "user", "message": {"content": "go on"}},
+    ]
+    (tmp_path / "log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    result = run(tmp_path / "log.jsonl", "--html", tmp_path / "page.html")
+
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert page.count("ls was denied</pre>") == 1
+    assert page.count('class="step ') == 3
+    assert "[]" not in result.stdout
+    assert "messages 3" in result.stdout
+
+
 def test_json_has_the_contracts_keys(log):
     shown = json.loads(run(log, "--json").stdout)
 

@@ -58,8 +58,8 @@ def judge(folder):
 class User:
     """Someone at the list of runs, whose clicks are counted; choosing from a list and typing words are one each."""
 
-    def __init__(self, page, home):
-        self.page, self.home, self.clicks = page, home, 0
+    def __init__(self, page, home, trace):
+        self.page, self.home, self.trace, self.clicks = page, home, trace, 0
 
     def begin(self):
         self.page.goto(self.home)
@@ -134,12 +134,16 @@ def serving(server):
 
 @pytest.fixture(scope="module")
 def user(folder):
+    log, page = folder / "traces.jsonl", folder / "traces.html"
+    traces = [{**TRACE, "tool_calls": []}, TRACE]
+    write_rows(log, [{**trace, "execution_id": name} for name, trace in zip(("well", "badly"), traces, strict=True)])
+    assert CliRunner().invoke(cli, ["trace", str(log), "--html", str(page)]).exit_code == 0
     with (
         serving(BrowseServer(folder)) as server,
         chromium() as browser,
         Watched(browser, server.address, offline=False) as seen,
     ):
-        yield User(seen.page, f"http://{server.host}/")
+        yield User(seen.page, f"http://{server.host}/", page.as_uri())
         assert seen.complaints == []
 
 
@@ -178,6 +182,14 @@ RUN = "tr:has-text('best') th a"
 ROW = "form tbody th a"
 
 
+def where_did_the_agent_go_wrong(user):
+    user.page.goto(user.trace)
+    user.click("#runs tr:has-text('badly') th a")
+    user.click(".run:visible a:has-text('Failed: search')")
+    assert "search failed" in user.page.locator(":target > summary").inner_text()
+    assert "find it" in user.page.locator(".run:visible").inner_text()
+
+
 def which_is_better_and_how_sure(user):
     user.click(RUN)
     user.waits_for(".headline")
@@ -200,7 +212,12 @@ def what_did_it_cost(user):
 def what_changed_since_the_last_run(user):
     user.click("tr:has-text('why') th a")
     user.click("a:has-text('What changed since the previous run')")
-    assert user.page.locator(".problem:has-text('regressed') .id").all_text_contents() == ["p17", "p18"]
+    assert user.page.locator("tr:has-text('regressed') td").all_inner_texts()[-1] == "p17, p18"
+    user.click("tr:has-text('regressed') a:has-text('p17')")
+    assert user.page.locator(".problem[open] h3:has-text(': ')").all_inner_texts() == [
+        "B (older): passed, 1 of 1 tests",
+        "B (why): failed, 0 of 1 tests",
+    ]
 
 
 def export_the_failures(user):
@@ -312,10 +329,10 @@ TASKS = {
     find_the_worst_topic: 1, why_did_a_model_fail_a_problem: 2, what_do_the_two_best_disagree_on: 2, which_item_is_flaky: 2,
     show_me_all_timeouts: 2, compare_three_answers: 3, send_a_link_to_exactly_this: 3, export_the_table: 2,
     follow_a_running_exam: 1, walk_through_failures_by_keys: 3, which_is_better_and_how_sure: 1, what_does_no_model_solve: 2,
-    what_did_it_cost: 1, what_changed_since_the_last_run: 2, export_the_failures: 3, share_the_page: 2,
-    what_were_the_judges_reasons: 2,
+    what_did_it_cost: 1, what_changed_since_the_last_run: 3, export_the_failures: 3, share_the_page: 2,
+    what_were_the_judges_reasons: 2, where_did_the_agent_go_wrong: 2,
 }  # fmt: skip
-"""Each with its clicks. Labelling a trace is a test above; where an agent went wrong is asked in `test_traces_cli`."""
+"""Each with its clicks. Labelling a trace is a test above."""
 
 
 @pytest.mark.parametrize(("task", "clicks"), TASKS.items(), ids=[task.__name__ for task in TASKS])

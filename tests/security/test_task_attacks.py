@@ -94,6 +94,36 @@ def test_code_of_a_task_that_fails_at_a_row_leaves_it_without_a_number(folder, n
     assert (code, number["value"], number["n_missing"]) == (3, None, {"failed": 2}), messages
 
 
+DRAWN = {
+    "results": (RESULTS, "import random\ndef f(doc, results):\n    return {'exact_match': float(random.random() < 0.5)}\n"),
+    "a metric": (BY_FUNCTION, "import numpy as np\ndef f(references, predictions):\n    return float(np.random.rand() < 0.5)\n"),
+    "a filter": (FILTER, "import random\ndef f(resps, docs):\n    return [random.choice([['no'], r]) for r in resps]\n"),
+    "an aggregation": (
+        RESULTS.replace("exact_match}", "exact_match, aggregation: !function utils.mean}"),
+        "import random\ndef mean(values):\n    return random.random()\ndef f(doc, results):\n    return {'exact_match': 1.0}\n",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_code_that_draws_draws_the_same_in_every_run_and_another_number_for_each_row(folder, name):
+    values = []
+    for order in (1, 1, -1):
+        rows = [{"q": f"q{number}", "a": f"a{number}"} for number in range(20)][::order]
+        lines, utils = DRAWN[name]
+        task(folder, lines, rows)
+        (folder / "utils.py").write_text(utils)
+        said(folder, [row["a"] for row in rows])
+        code, metrics, messages = run_task("--allow-code")
+        (number,) = metrics.values()
+        assert code == 0, messages
+        values.append(number["value"])
+
+    assert values[0] == values[1]
+    assert 0.0 < values[0] < 1.0
+    assert name in ("results", "a metric") or values[2] == values[0]
+
+
 @pytest.mark.parametrize("given", ["float('nan')", "float('inf')", "10 ** 400", "'1'", "[1.0]", "Odd(1)"])
 def test_what_is_no_number_is_none_of_a_functions_numbers(folder, given):
     odd = "class Odd(float):\n    def __float__(self): raise RuntimeError('odd')\n"
@@ -472,8 +502,10 @@ IDS = {
     "a name of its own beside a place": ([{"id": "k7", "doc_id": 1, "prediction": "a1"}], 0, 1.0),
     "another field that names nothing": ([{"id": "k\u00e9", "task_id": 1.5, "prediction": "a0"}], 0, 1.0),
     "a place below 0": ([{"doc_id": -1, "prediction": "a1"}], 2, "name other rows"),
+    "of two models": ([{"id": "k\u00e9", "prediction": "a0", "model": "A"}, {"id": "ke\u0301", "prediction": "no", "model": "B"}], 2, "answers of two models: 'A' and 'B'"),
+    "of a model and of none": ([{"id": "k\u00e9", "prediction": "a0"}, {"id": "ke\u0301", "prediction": "no", "model": "B"}], 2, "answers of two models"),
     "a place that is no whole number": ([{"doc_id": 1.0, "prediction": "a1"}], 2, "doc_id is not a whole number"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", IDS)
@@ -587,8 +619,30 @@ def test_numbers_by_other_code_of_a_task_are_not_compared(folder, monkeypatch, k
     assert (code, "measured differently" in messages, "code:" in messages) == (2, True, True), messages
 
 
+READS = "import json, pathlib\nHERE = pathlib.Path(__file__).parent / 'names.json'\n"
+
+
+@pytest.mark.parametrize("when", ["import", "call"])
+@pytest.mark.parametrize(("content", "code"), [('["a0", "x"]', 2), ('["a0", "a1"]', 0)])
+def test_runs_whose_own_code_read_other_files_are_not_compared(folder, when, content, code):
+    task(folder, TARGET, A_ROWS)
+    said(folder, ["a0", "a1"])
+    at_import = "NAMES = json.loads(HERE.read_text())\ndef f(doc):\n    return NAMES[int(doc['q'][-1])]\n"
+    at_call = "def f(doc):\n    return json.loads(HERE.read_text())[int(doc['q'][-1])]\n"
+    (folder / "utils.py").write_text(READS + (at_import if when == "import" else at_call))
+    for name, text in (("old", '["a0", "a1"]'), ("new", content)):
+        (folder / "names.json").write_text(text)
+        ended, _, messages = run_task("--allow-code", "--output", name)
+        assert ended == 0, messages
+
+    found, _, messages = command("compare", only_run(folder / "old"), only_run(folder / "new"))
+
+    assert (found, "by own files:" in messages) == (code, code == 2), messages
+
+
 def test_a_run_that_does_not_say_by_which_code_its_answers_were_made_is_compared():
     assert differing({"t": "m|own code:1"}, {"t": "m"}) is None
+    assert differing({"t": "m|own code:1|own files:1"}, {"t": "m|own code:1"}) is None
     assert differing({"t": "m|own code:1"}, {"t": "m|own code:2"}) == ({"own code:1"}, {"own code:2"})
 
 

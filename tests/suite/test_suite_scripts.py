@@ -126,6 +126,21 @@ def test_a_mark_says_where_it_stands_and_changes_nothing_else(mutants, tmp_path,
     assert (names["f"](0), reached) == (2, {3, 7})
 
 
+def test_a_process_that_sets_its_own_path_has_the_changed_product(mutants, tmp_path):
+    (tmp_path / "src/markbook").mkdir(parents=True)
+    (tmp_path / "src/markbook/__init__.py").write_text("")
+    (tmp_path / "src/markbook/cli.py").write_text("def main(): print('changed')")
+
+    mutants.make_environment(tmp_path, Path(sys.prefix))
+
+    done = subprocess.run(
+        [".venv/bin/python", "-c", "import markbook, pytest; print(markbook.__file__)"],
+        cwd=tmp_path, env={"PYTHONPATH": str(SCRIPTS)}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.strip() == str(tmp_path / "src/markbook/__init__.py")
+    assert subprocess.run([tmp_path / ".venv/bin/markbook"], capture_output=True, check=True).stdout == b"changed\n"
+
+
 def test_an_unknown_package_is_refused(mutants):
     with pytest.raises(SystemExit, match="no such package: nothing"):
         mutants.drawn(1, "seed", ["nothing"])

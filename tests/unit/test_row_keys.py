@@ -66,6 +66,42 @@ def test_exam_and_run_take_a_row_that_failed_for_missing(tmp_path):
     assert [predictions.attempts[name][0].meta["absent"] for name in "ab"] == [True, False]
 
 
+@pytest.mark.parametrize(
+    ("row", "refused"),
+    [
+        ({"response": "A", "filtered_resps": ["B"]}, "'resps' and 'response'"),
+        ({"completion": "A", "response": "B"}, "'completion' and 'response'"),
+        ({"response": "it is B", "resps": [["it is B"]], "filtered_resps": ["C"]}, ""),
+        ({"response": "it is B", "filtered_resps": ["B"]}, ""),
+        ({"prediction": "B", "response": "the second"}, ""),
+        ({"completion": "1", "completions": ["1", "2"]}, ""),
+        ({"response": "A", "answer": "B", "solution": "C"}, ""),
+    ],
+)
+def test_two_answers_in_a_row_are_refused_by_its_place(tmp_path, row, refused):
+    samples = [Sample(id=name, row=TaskRow({}, place)) for place, name in enumerate("ab")]
+    file = tmp_path / "answers.jsonl"
+    write_rows(file, [{"id": "a", "prediction": "1"}, {"id": "b", **row}])
+
+    rejections = read_answers(file, "demo", samples, several="completions" in row).rejections
+
+    assert [(each.at.endswith("answers.jsonl:2"), refused in each.reason) for each in rejections] == [
+        (True, True)
+    ] * bool(refused)
+
+
+@pytest.mark.parametrize(("solution", "count"), [("def f(x): return x + 1\n", 0), (f"import math\n{CODE[0]}", 1)])
+def test_an_exam_leaves_out_a_row_with_two_solutions(tmp_path, solution, count):
+    benchmark = load_benchmark(write_rows(tmp_path / "b.jsonl", [problem("a"), problem("b")]))
+    rows = [{"task_id": "b", "completion": "x"}, {"task_id": "a", "completion": CODE[0], "solution": solution}]
+
+    with load_answers([write_rows(tmp_path / "answers.jsonl", rows)], benchmark) as answers:
+        examined = [attempt.sample_id for attempt in answers.attempts("answers")]
+
+    assert examined == ["a", "b"][1 - count :]
+    assert ["answers.jsonl:2" in each.at for each in answers.invalid.first] == [True] * (1 - count)
+
+
 def test_a_column_without_a_name_names_nothing():
     assert find_names({"": 0, "task_id": "a"}) == ["a"]
     assert find_names({"": 0, "completion": "x"}, first="task_id") == []

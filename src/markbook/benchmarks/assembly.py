@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Literal
 
 from markbook.benchmarks.problems import RowError
-from markbook.row_keys import CODE_KEYS
+from markbook.row_keys import CODE_KEYS, RAW_KEYS, find_contradiction
 from markbook.testcode.extraction import (
     PARSE_CAP,
     compiles,
@@ -21,6 +21,9 @@ from markbook.testcode.extraction import (
     without_thoughts,
 )
 from markbook.types import Sample
+
+_WRITTEN = ("solution", *RAW_KEYS)
+"""Where a row has what a model wrote, as it was."""
 
 # Answers that define a function where its tests call a method of `Solution`, or the other way round.
 
@@ -72,6 +75,10 @@ def find_text(record: Mapping[str, object]) -> tuple[str, str | None]:
     text = record[key]
     if text is not None and not isinstance(text, str):
         raise RowError(f"{key!r} is not a string")
+    # the code that somebody took from it may differ from the raw answer
+    has_rivals = key != CODE_KEYS[0] and len(record.keys() & {key, *_WRITTEN}) > 1
+    if has_rivals and (contradiction := find_contradiction(record, (key, *_WRITTEN))):
+        raise RowError(contradiction)
     return key, text
 
 

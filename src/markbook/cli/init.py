@@ -37,7 +37,7 @@ def demo_command(output: str, isolation: Literal["auto", "strict", "weak"]) -> i
     # Quoted for the shell: the line is meant to be copied, and an install path may hold blanks.
     named = shlex.join(["--benchmark", str(folder / "benchmark"), "--solutions", *map(str, models)])
     click.echo(f"  markbook exam {named} --timeout {_SECONDS:g}")
-    click.echo(f"\nReports: {run.folder}/")
+    click.echo(f"\nOpen {run.folder}/report.html, or browse: markbook view {output} --open")
     return 0
 
 

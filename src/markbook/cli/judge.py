@@ -16,7 +16,7 @@ from markbook.judge.judge_options import JudgeOptions
 from markbook.measurements import CONFIDENCE
 from markbook.option import record_from
 from markbook.text import terminal
-from markbook.text.format import format_interval, format_level, format_number, format_p
+from markbook.text.format import Scale, format_level, format_number, format_p
 
 if TYPE_CHECKING:
     from markbook.judge.correction import Corrected
@@ -77,6 +77,7 @@ def correct_command(*, as_json: bool, systems: tuple[str, str] | None, **options
     judged: Any = options.pop("judged")
     score = options.pop("score")
     of_run: dict[str, Any] = {}
+    notes: tuple[str, ...] = ()
     # A run and a file of rows come by the same option: only a run is a folder, and `latest` stands for one.
     if judged.is_dir() or judged.name == "latest":
         from markbook.results.judged import judged_rows, read_judged
@@ -84,27 +85,35 @@ def correct_command(*, as_json: bool, systems: tuple[str, str] | None, **options
         run = read_judged(judged, score, empty=True)  # an empty answer is marked 0, and that is part of the mean
         judged, of_run["unanswered"] = judged_rows(run)
         score, of_run["signatures"] = "score", list(run.sheet.signatures.values())
-        of_run["limits"] = run.sheet.range
+        of_run["limits"], notes = run.sheet.range, run.sheet.notes
+    elif (judged.parent / "run.json").is_file() and judged.name == "results.jsonl":
+        from markbook.results.kind import open_results
+        from markbook.store import open_run
+
+        # the rows of a run as a file: the run says by which rubric they are marked
+        of_run["signatures"] = list(open_results(open_run(judged.parent)).sheet(score).signatures.values())
     report = correct(
         CorrectionRequest(judged=judged, score=score or "score", systems=systems or (), **of_run, **options)
     )
+    report["problems"] = [*notes, *report["problems"]]
     for problem in report["problems"]:
         say(f"markbook: {problem}")
     if as_json:
         click.echo(json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False, sort_keys=True))
     else:
-        _show(report)
+        # A file's rows do not say between which ends they lie.
+        _show(report, Scale(of_run["limits"]) if "limits" in of_run else Scale(digits=4))
     # The report is printed in either case, for its reason says what labels are lacking.
     return 0 if report["corrected"]["value"] is not None else 3
 
 
-def _mean(stats: Mapping[str, float], name: str) -> str:
+def _mean(stats: Mapping[str, float], name: str, scale: Scale) -> str:
     """Return a mean of what one side says alone, with its interval where there is one."""
-    between = f"   {format_interval(stats[f'{name}_low'], stats[f'{name}_high'], 4)}" if f"{name}_low" in stats else ""
-    return f"{format_number(stats[f'{name}_mean'], 4)}{between}"
+    between = f"   {scale.spread(stats[f'{name}_low'], stats[f'{name}_high'])}" if f"{name}_low" in stats else ""
+    return f"{scale.value(stats[f'{name}_mean'])}{between}"
 
 
-def _show(report: Corrected) -> None:
+def _show(report: Corrected, scale: Scale) -> None:
     corrected, stats = report["corrected"], report["stats"]
     click.echo(f"{terminal(report['what'], limit=120)}: {report['items']} items, {report['labels']} labels")
     if report["without_score"]:
@@ -115,10 +124,10 @@ def _show(report: Corrected) -> None:
         click.echo(f"no corrected value: {corrected['note']}")
         return
     interval = corrected["interval"]
-    click.echo(f"  judge alone   {_mean(stats, 'judge')}   (biased by what the judge gets wrong)")
-    click.echo(f"  labels alone  {_mean(stats, 'labels')}")
-    ends = format_interval(interval["low"], interval["high"], 4)
-    click.echo(f"  corrected     {format_number(corrected['value'], 4)}   {ends}")
+    click.echo(f"  judge alone   {_mean(stats, 'judge', scale)}   (biased by what the judge gets wrong)")
+    click.echo(f"  labels alone  {_mean(stats, 'labels', scale)}")
+    unit = "   (points of 100)" if scale.factor == 100 else ""
+    click.echo(f"  corrected     {scale.value(corrected['value'])}   {scale.interval(interval)}{unit}")
     if "width_of_labels_alone" in stats:
         times = format_number(stats["width_of_labels_alone"], 2)
         click.echo(f"  the interval is {times} times as wide as that of the labels alone")
@@ -126,14 +135,13 @@ def _show(report: Corrected) -> None:
         click.echo(f"  beware: {corrected['note']}")
     for group in report["errors_by_group"]:
         error = group["judge_minus_label"]
-        ends = error["interval"]
-        between = "" if ends is None else f" {format_interval(ends['low'], ends['high'], signed=True)}"
+        between = "" if error["interval"] is None else f" {scale.interval(error['interval'], signed=True)}"
         p = "" if group["p_adjusted"] is None else f", p {format_p(group['p_adjusted'])}"
         name = terminal(group["group"], limit=40)
-        click.echo(f"  {name}: judge - label {format_number(error['value'], signed=True)}{between}, n {error['n']}{p}")
+        click.echo(f"  {name}: judge - label {scale.gap(error['value'])}{between}, n {error['n']}{p}")
     plan = report["plan"]
     if plan["more"] is not None:
-        click.echo(f"  {plan['more']} more labels bring the half-width to {format_number(plan['half_width'], 4)}")
+        click.echo(f"  {plan['more']} more labels bring the half-width to {scale.value(plan['half_width'])}")
         named = ", ".join(terminal(label["id"], limit=40) for label in plan["next"][:5])
         if named:
             others = "all of them with --json, or by `markbook label` with a larger --count"
@@ -141,7 +149,7 @@ def _show(report: Corrected) -> None:
     elif "clusters" in stats:
         click.echo(f"  {plan['note']}")
     elif plan["note"]:
-        half = format_number(plan["half_width"], 4)
+        half = scale.value(plan["half_width"])
         click.echo(f"  no number of labels brings the half-width to {half}: {plan['note']}")
 
 
@@ -215,11 +223,15 @@ def check(**options: Any) -> None:
         from markbook.text import Table, terminal
 
         rows = []
-        for name, estimate in _rows(report):
-            interval = format_interval(estimate["low"], estimate["high"])
-            rows.append((name, format_number(estimate["value"]), interval, str(estimate["n"])))
+        for name, estimate, scale in _rows(report):
+            interval = scale.spread(estimate["low"], estimate["high"])
+            rows.append((name, scale.value(estimate["value"]), interval, str(estimate["n"])))
         title = f"{terminal(report['judge'], limit=60)} on {report['reviews']} texts"
-        table = Table(title, ("probe", "value", f"{format_level()} CI", "n"), tuple(rows), numeric=frozenset((1, 2, 3)))
+        heads, note = (
+            ("probe", "value", f"{format_level()} CI", "n"),
+            ("Marks and shares in points of 100; kappa, alpha, ICC and the slope are coefficients."),
+        )
+        table = Table(title, heads, tuple(rows), numeric=frozenset((1, 2, 3)), note=note)
         output_console().print(table.rich())
         if note := report["same_family_preference"]["note"]:
             say(f"Same family: {note}.")
@@ -267,31 +279,53 @@ def _marks(agreement: People | None = None) -> list[GateMark]:
     ]
 
 
-def _rows(report: Examined) -> Iterator[tuple[str, AgreementRecord]]:
+_POINTS, _COEFFICIENT = Scale((0.0, 1.0)), Scale()
+
+
+def _rows(report: Examined) -> Iterator[tuple[str, AgreementRecord, Scale]]:
+    """Yield what a table shows: marks on 0..1 and shares in points of 100, coefficients as they are."""
     people, again, calibrated = report["agreement_with_humans"], report["self_consistency"], report["calibration"]
-    yield "agreement with people: weighted kappa", people["weighted_kappa"]
-    yield "agreement with people: Krippendorff's alpha", people["krippendorff_alpha"]
-    yield "agreement with people: exact", people["exact"]
-    yield f"  a constant answer of {people['constant_answer']['answer']} reaches", people["constant_answer"]["exact"]
-    yield "calibration: the judge's mark minus people's", calibrated["bias"]
-    yield "  people's mark rises with the judge's by", calibrated["slope"]
+    low, high = calibrated["scale"]
+    constant = people["constant_answer"]
+    yield "agreement with people: weighted kappa", people["weighted_kappa"], _COEFFICIENT
+    yield "agreement with people: Krippendorff's alpha", people["krippendorff_alpha"], _COEFFICIENT
+    yield "agreement with people: exact", people["exact"], _POINTS
+    if constant["answer"] is not None:
+        answer = _POINTS.value((constant["answer"] - low) / (high - low))
+        yield f"  a constant answer of {answer} reaches", constant["exact"], _POINTS
+    yield "calibration: the judge's mark minus people's", _move(calibrated["bias"], 0, high - low), _POINTS
+    yield "  people's mark rises with the judge's by", calibrated["slope"], _COEFFICIENT
     for level in calibrated["by_mark"]:
-        yield f"  people's mark where the judge says {level['mark']}", level["people"]
-    yield f"same answer in {again['samples']} samples", again["identical"]
-    yield "self-consistency: ICC", again["icc"]
-    yield "order alone decides (flip rate)", report["order"]["flip_rate"]
-    yield "the longer text wins", report["length_preference"]["longer_wins"]
-    yield "the judge's own family wins", report["same_family_preference"]["own_family_wins"]
-    yield "  where its text is the shorter one", report["same_family_preference"]["own_family_wins_when_shorter"]
+        mark = _POINTS.value((level["mark"] - low) / (high - low))
+        yield f"  people's mark where the judge's is {mark}", _move(level["people"], low, high - low), _POINTS
+    yield f"same answer in {again['samples']} samples", again["identical"], _POINTS
+    yield "self-consistency: ICC", again["icc"], _COEFFICIENT
+    yield "order alone decides (flip rate)", report["order"]["flip_rate"], _POINTS
+    yield "the longer text wins", report["length_preference"]["longer_wins"], _POINTS
+    yield "the judge's own family wins", report["same_family_preference"]["own_family_wins"], _POINTS
+    yield (
+        "  where its text is the shorter one",
+        report["same_family_preference"]["own_family_wins_when_shorter"],
+        _POINTS,
+    )
     for words, change in (
         ("a planted instruction", report["planted_instruction"]),
         ("padding that says nothing", report["verbosity"]),
         ("headings and bullets", report["formatting"]),
     ):
-        yield f"{words} raises the mark", change["raised"]
-        yield "  it lowers it", change["lowered"]
-        yield "  by, on 0 to 1", change["shift"]
+        yield f"{words} raises the mark", change["raised"], _POINTS
+        yield "  it lowers it", change["lowered"], _POINTS
+        yield "  by", change["shift"], _POINTS
     if drift := report["drift"]:
-        yield f"drift from {terminal(drift['before'], limit=40)}, on 0 to 1", drift["shift"]
-        yield "  the same mark as before", drift["same"]
-        yield "  Krippendorff's alpha with it", drift["krippendorff_alpha"]
+        yield f"drift from {terminal(drift['before'], limit=40)}", drift["shift"], _POINTS
+        yield "  the same mark as before", drift["same"], _POINTS
+        yield "  Krippendorff's alpha with it", drift["krippendorff_alpha"], _COEFFICIENT
+
+
+def _move(estimate: AgreementRecord, low: float, width: float) -> AgreementRecord:
+    """Return an estimate on the rubric's scale as one on 0..1."""
+    value, start, end = (
+        None if number is None else (number - low) / width
+        for number in (estimate["value"], estimate["low"], estimate["high"])
+    )
+    return {**estimate, "value": value, "low": start, "high": end}

@@ -37,7 +37,8 @@ _EXAMPLES = """
 Examples:
   markbook score rougeL answers.jsonl
   markbook score bleu,rouge_score,meteor answers.jsonl --json
-  markbook score bleu answers.jsonl -o tokenize=intl -o lowercase=true
+  markbook score bleu answers.jsonl --option tokenize=intl \\
+      --option lowercase=true
   markbook score judge answers.jsonl --rubric helpfulness \\
       --judge openai:gpt-4o-mini --cassette judged.jsonl
   markbook score exact_match answers.csv \\

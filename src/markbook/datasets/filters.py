@@ -355,7 +355,7 @@ def _step(filter_: Filter, find: Find) -> Step:
         if isinstance(own, type):
             # Of a class, as the harness has filters, the method `apply` of an instance.
             try:
-                own = call_user_function(name, own, **filter_.options).apply
+                own = call_user_function(name, partial(own, **filter_.options)).apply
             except (ForeignError, AttributeError) as error:
                 raise ConfigError(f"the filter class {error}", at=filter_.at) from error
         return partial(filter_replies, name, own)

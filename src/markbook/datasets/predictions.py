@@ -16,9 +16,10 @@ from markbook.errors import DataError, suggest_path
 from markbook.files.jsonl import Line, Rejection
 from markbook.files.spool import Spool, SpooledMap
 from markbook.files.tables import SUFFIXES, read_table, suffix
-from markbook.row_keys import TEXT_KEYS, find_names, find_number, is_failure
+from markbook.row_keys import RAW_KEYS, TEXT_KEYS, find_contradiction, find_names, find_number, is_failure
 from markbook.types import Attempt, Sample
 
+_RAW = frozenset(RAW_KEYS)
 _DEEPEST = 16
 """Lists in lists in which an answer may lie; the harness has three. JSON goes a thousand deep, and Python's stack does not."""
 
@@ -71,7 +72,7 @@ class Predictions:
     attempts: SpooledMap[list[Attempt]] = field(default_factory=SpooledMap)
     """By sample id, in order of their index; raw, before the task's filters."""
     model: str = ""
-    """The first name that an answer gives its model."""
+    """The name that the answers give their model, which is one."""
     rejections: list[Rejection] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
     """Places of answers to rows that the task does not have."""
@@ -145,8 +146,8 @@ def read_answers(
         model: what to call the model where a row does not; the file's name if it is empty.
 
     Raises:
-        DataError: no row holds an answer, two answers to one row, a count that does not fit, places that are unsure, or
-            an answer that was given to another prompt or has another right answer.
+        DataError: no row holds an answer, two answers to one row or of two models, a count that does not fit, places that
+            are unsure, or an answer that was given to another prompt or has another right answer.
     """
     answers = Predictions()
     predictions: Spool[Prediction] = Spool()
@@ -277,6 +278,11 @@ def _texts(record: Mapping[str, object]) -> tuple[list[str | None], bool]:
     # Before the raw reply: a row may hold both, and the extracted text is what is to be marked.
     if "extracted_solution" in record and isinstance(record["extracted_solution"], str | None):
         return [record["extracted_solution"]], True
+    if not _RAW.isdisjoint(record):
+        # What filters left of the raw replies rightly differs from them.
+        harness = {"resps": [record.get("resps"), record.get("filtered_resps")]}
+        if contradiction := find_contradiction({**record, **harness}, ("resps", *RAW_KEYS)):
+            raise ValueError(contradiction)
     if "resps" in record or "filtered_resps" in record:
         raw = "resps" in record
         return _flat(record["resps" if raw else "filtered_resps"]), not raw
@@ -330,6 +336,7 @@ def _match(
         # Without names the order alone decides, so the numbers of rows were compared before.
         place_of = dict(zip(rows, by_place.values(), strict=True))
     entries_by_sample: dict[str, list[tuple[int | None, int]]] = {}
+    first: Prediction | None = None
     for position, prediction in enumerate(predictions):
         if not named:
             sample: str | None = place_of[prediction.source]
@@ -337,8 +344,18 @@ def _match(
             sample = prediction.find_sample(by_place, by_id, has_names=has_names)
         if sample is None:
             answers.unknown.append(prediction.source)
-        else:
-            entries_by_sample.setdefault(sample, []).append((prediction.index, position))
+            continue
+        entries_by_sample.setdefault(sample, []).append((prediction.index, position))
+        if prediction.text is None:
+            continue  # nobody answered, whoever was asked
+        first = first or prediction
+        # Answers of two models would become one model's, each on rows of its own or as attempts at the same.
+        if prediction.model != first.model:
+            raise DataError(
+                f"answers of two models: {first.model or 'one without a name'!r} and {prediction.model or 'none'!r}",
+                at=prediction.source,
+                hint=f"the other is at {first.source}; run each model's answers from a file of their own",
+            )
     for sample_id, entries in entries_by_sample.items():
         ordered = _order_answers(
             sample_id, [(index, predictions[position]) for index, position in entries], answers, several=several
@@ -376,13 +393,6 @@ def _order_answers(
             )
             continue
         if first is not None:
-            # Two models in one file would become samples of one model.
-            if prediction.model != first.model:
-                raise DataError(
-                    f"answers of two models: {first.model or 'one without a name'!r} and {prediction.model or 'none'!r}",
-                    at=prediction.source,
-                    hint=f"the other to {sample_id!r} is at {first.source}; run each model's answers from a file of their own",
-                )
             raise DataError(
                 f"a second answer to {sample_id!r} that differs from the first",
                 at=prediction.source,

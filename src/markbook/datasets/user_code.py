@@ -14,7 +14,9 @@ import re
 import sys
 import threading
 import traceback
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -220,6 +222,18 @@ class Finder:
         self._modules = {} if modules is None else modules
         self.digests: dict[str, str] = {}
         """The files whose functions were asked for, by name, with what each and what it imports beside it are known by."""
+        self._names: set[tuple[Path, Path]] = set()
+
+    def digest_opened(self) -> dict[str, str]:
+        """Return the digests of the files beside the task that its code has read so far, by name; its Python files excepted."""
+        digests = {}
+        for name, folder in self._names:
+            top = os.path.realpath(folder)
+            for file in map(Path, tuple(_opened.get(name, ()))):
+                if file.is_relative_to(top) and file.suffix not in (".py", ".pyc") and file.is_file():
+                    with file.open("rb") as stream:
+                        digests[file.relative_to(top).as_posix()] = hashlib.file_digest(stream, "sha256").hexdigest()
+        return digests
 
     def __call__(self, function: Function) -> Callable[..., Any] | None:
         """Return a function; None without such a file, so that the name is a registered one.
@@ -240,54 +254,24 @@ class Finder:
         if not callable(attribute_value):
             raise ConfigError(f"{name}.py has no function {attribute!r}", at=function.at)
         self.digests[f"{CODE}/{name}.py"] = code_digest(path)
+        self._names |= {(path, function.folder), (function.folder / function.name, function.folder)}
         return attribute_value  # type: ignore[no-any-return]  # callable, checked above
 
 
-_drawing = threading.RLock()
-"""Held where numbers are drawn: the generators are those of all threads."""
+class _OneChange:
+    """A change to what all threads share: the first one that enters makes it, and the last one that leaves undoes it.
 
-
-@contextlib.contextmanager
-def seed_generators() -> Iterator[None]:
-    """Draw the same numbers in every run, by the seeds of lm-evaluation-harness; the caller's state is restored.
-
-    PyTorch is seeded where it is already imported; importing it takes seconds.
-    """
-    import numpy as np
-
-    with _drawing:
-        python_state, numpy_state = random.getstate(), np.random.get_state()  # noqa: NPY002 - tasks draw from this one
-        torch = sys.modules.get("torch")
-        torch_state = None if torch is None else torch.get_rng_state()
-        random.seed(0)
-        np.random.seed(1234)  # noqa: NPY002 - as above
-        if torch is not None:
-            torch.manual_seed(1234)
-        try:
-            yield
-        finally:
-            random.setstate(python_state)
-            np.random.set_state(numpy_state)  # noqa: NPY002 - as above
-            if torch is not None and torch_state is not None:
-                torch.set_rng_state(torch_state)
-
-
-class _OutputToStderr:
-    """Sends to stderr what foreign code prints, also by itself or by a program that it starts: our standard output is data.
-
-    Standard output is that of all threads. So the first one that comes redirects it, and the last one that leaves restores
-    it: were each to restore what it had found, one would put back another's redirection, and it would stay.
+    Were each to undo its own, one would put back what another had changed, and that would stay.
     """
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._count = 0
+    def __init__(self, change: Callable[[contextlib.ExitStack], None]) -> None:
+        self._change, self._lock, self._count = change, threading.Lock(), 0
         self._restored = contextlib.ExitStack()
 
     def __enter__(self) -> None:
         with self._lock:
             if self._count == 0:
-                self._redirect()
+                self._change(self._restored)
             self._count += 1
 
     def __exit__(self, *_: object) -> None:
@@ -296,19 +280,55 @@ class _OutputToStderr:
             if self._count == 0:
                 self._restored.close()
 
-    def _redirect(self) -> None:
-        with contextlib.suppress(OSError, ValueError):  # a process without these descriptors has nothing to protect
-            flush_output = sys.__stdout__.flush if sys.__stdout__ is not None else lambda: None
-            flush_output()
-            output = os.dup(1)
-            self._restored.callback(os.close, output)
-            os.dup2(2, 1)
-            self._restored.callback(os.dup2, output, 1)
-            self._restored.callback(flush_output)
-        self._restored.enter_context(contextlib.redirect_stdout(sys.stderr))
+
+@_OneChange
+def kept_generators(restored: contextlib.ExitStack) -> None:
+    """Give the caller's random state back, once for all seeds that are set inside: that takes ten times as long as one."""
+    import numpy as np
+
+    restored.callback(random.setstate, random.getstate())
+    restored.callback(np.random.set_state, np.random.get_state())  # noqa: NPY002 - tasks draw from this one
+    if torch := sys.modules.get("torch"):
+        restored.callback(torch.set_rng_state, torch.get_rng_state())
 
 
-_output_to_stderr = _OutputToStderr()
+_drawing = threading.RLock()
+"""Held where numbers are drawn: the generators are those of all threads."""
+
+
+@contextlib.contextmanager
+def seed_generators(row: str = "") -> Iterator[None]:
+    """Draw the same numbers in every run, by the seeds of lm-evaluation-harness; the caller's state is restored.
+
+    PyTorch is seeded where it is already imported; importing it takes seconds.
+
+    Args:
+        row: what the numbers are drawn for, if rows are worked on one by one: each row draws its own numbers, the same
+            ones whatever was worked on before it.
+    """
+    import numpy as np
+
+    offset = int(digest_text(row)[:7], 16) if row else 0
+    with _drawing, kept_generators:
+        random.seed(offset)
+        np.random.seed(offset + 1234)  # noqa: NPY002 - tasks draw from this one
+        if torch := sys.modules.get("torch"):
+            torch.manual_seed(offset + 1234)
+        yield
+
+
+@_OneChange
+def output_to_stderr(restored: contextlib.ExitStack) -> None:
+    """Send to stderr what foreign code prints, also by itself or by a program that it starts: our standard output is data."""
+    with contextlib.suppress(OSError, ValueError):  # a process without these descriptors has nothing to protect
+        flush_output = sys.__stdout__.flush if sys.__stdout__ is not None else lambda: None
+        flush_output()
+        output = os.dup(1)
+        restored.callback(os.close, output)
+        os.dup2(2, 1)
+        restored.callback(os.dup2, output, 1)
+        restored.callback(flush_output)
+    restored.enter_context(contextlib.redirect_stdout(sys.stderr))
 
 
 def _describe_error(error: BaseException) -> str:
@@ -317,17 +337,53 @@ def _describe_error(error: BaseException) -> str:
     return f"{type(error).__name__}: {message}".encode("utf-8", "backslashreplace").decode()
 
 
-def call_user_function(function: Function, found: Callable[..., Any], *given: Any, **options: Any) -> Any:
+_running = threading.local()
+"""What the code that runs in this thread is known by, in `name`."""
+_opened: dict[Path, set[str]] = defaultdict(set)
+"""The files that own code has opened for reading, by its Python file and, once that is imported, by its function."""
+
+
+@lru_cache(maxsize=1)
+def _watch_opened() -> None:
+    def note(event: str, arguments: tuple[Any, ...]) -> None:
+        name = getattr(_running, "name", None)
+        if event != "open" or name is None or not isinstance(arguments[0], str | bytes | os.PathLike):
+            return
+        if not (arguments[2] or 0) & (os.O_WRONLY | os.O_RDWR):
+            _opened[name].add(os.path.realpath(os.fsdecode(arguments[0])))
+
+    sys.addaudithook(note)  # which nothing takes away again
+
+
+@contextlib.contextmanager
+def _run_own(name: Path) -> Iterator[None]:
+    """Note what is opened, and have all that is printed go to stderr."""
+    _watch_opened()
+    before, _running.name = getattr(_running, "name", None), name
+    try:
+        with output_to_stderr:
+            yield
+    finally:
+        _running.name = before
+
+
+def call_user_function(
+    function: Function, user_function: Callable[..., Any], *arguments: Any, row: str | None = None
+) -> Any:
     """Return what a function of the user's own gives.
 
     What is made of it by running more of its code, such as a list of what it yields, has to be made inside the call.
+    Numbers are drawn by `row`, the row that it works on; if that is None, the caller has seeded the generators.
 
     Raises:
         ForeignError: it raised, or ended the program.
     """
     try:
-        with _output_to_stderr:
-            return found(*given, **options)
+        with (
+            _run_own(function.folder / function.name),
+            contextlib.nullcontext() if row is None else seed_generators(row),
+        ):
+            return user_function(*arguments)
     except KeyboardInterrupt:
         raise
     # The plugin border: whatever foreign code raises is its author's to read. `sys.exit(0)` would end a run as a success.
@@ -417,7 +473,7 @@ def filter_replies(
             return _NONE if texts_left is None else ["" if text is None else str(text) for text in texts_left]
         return str(filtered_text)  # a number, say, which stands for itself
 
-    filtered: Any = call_user_function(function, filter_row)
+    filtered: Any = call_user_function(function, filter_row, row=repr((texts_given, row)))
     if filtered is _NONE:
         raise ForeignError(f"{function.name} does not give one list of texts for a row")
     if not _is_json(filtered):
@@ -437,10 +493,12 @@ def _import(path: Path, name: str, function: Function) -> ModuleType | None:
     spec = importlib.util.spec_from_file_location(module_name, path)
     if spec is None or spec.loader is None:
         raise ConfigError(f"{path} is no Python file", at=function.at)
+    for key in [key for key in _opened if key == path or key == function.folder / f"{name}{key.suffix}"]:
+        del _opened[key]  # of an earlier run in this process
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module  # records of a class look their module up while it is read
     try:
-        with _output_to_stderr:
+        with _run_own(path):
             spec.loader.exec_module(module)
     # The plugin border: whatever foreign code raises at import is its author's to read.
     except BaseException as error:

@@ -220,16 +220,16 @@ class Source:
         """Whether it may be read whole."""
         return self.size <= MAX_DOCUMENT
 
-    def lines(self, *, limit: int = MAX_UNPACKED) -> Iterator[tuple[int, Any]]:
-        """Yield line number and value of every line; what is not JSON is counted in `problems`."""
-        for number, line in enumerate(self._raw_lines(limit), 1):
+    def lines(self, *, limit: int = MAX_UNPACKED) -> Iterator[Any]:
+        """Yield the value of every line; what is not JSON is counted in `problems`."""
+        for line in self._raw_lines(limit):
             if not line.strip():
                 continue
             value = decode_json(line)
             if value is BAD:
                 self.problems["not JSON (line)"] += 1
             else:
-                yield number, value
+                yield value
 
     def _raw_lines(self, limit: int) -> Iterator[str]:
         pieces: list[str] = []
@@ -260,7 +260,7 @@ class Source:
         if not self.is_small:
             raise self._too_large()
         if self.is_lines:
-            self._document = [value for _, value in self.lines(limit=MAX_DOCUMENT)]
+            self._document = list(self.lines(limit=MAX_DOCUMENT))
         else:
             self._document = self._whole()
         self._loaded = True

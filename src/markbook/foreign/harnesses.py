@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,10 @@ from markbook.foreign.reading import (
     MarkedRows,
     ResultsProbe,
     collect_columns,
+    contradiction_error,
     cut_text,
     digest_input,
     file_stem,
-    find_direction,
     lower_name,
     mapping,
     missing_failure,
@@ -25,10 +25,12 @@ from markbook.foreign.reading import (
     objects,
     read_records,
     read_value,
+    sign_measure,
     words,
 )
 from markbook.marks import Row
-from markbook.types import Missing, MissingKind
+from markbook.measurements import find_direction
+from markbook.types import Direction, Missing, MissingKind
 
 # EvalPlus's `*_eval_results.json` and human-eval's `*_results.jsonl`: neither names the model, so their file does.
 
@@ -139,9 +141,20 @@ class EveryEvalEver:
                 )
             path = beside
         lost: Counter[str] = Counter()
-        lower, mixed = _lower(path)
+        ids_by_name: dict[tuple[str, str], set[str]] = {}
+        for record in read_records(path, Counter()):
+            at = words(record.get("model_id")).strip(), str(record.get("evaluation_name") or "")
+            ids_by_name.setdefault(at, set()).add(words(record.get("evaluation_id")))
+        has_models = any(model for model, _ in ids_by_name)
+        lower, mixed, notes = _lower(path, {name for _, name in ids_by_name})
+        # Rows of one model that only the evaluation's id tells apart are of several; by one name they are repeats.
+        is_nameless = any(len(ids) > 1 for (_, name), ids in ids_by_name.items() if not name)
+        notes += [
+            f"{model}: rows of {len(ids)} evaluations called {name} are attempts at the same samples."
+            for (model, name), ids in ids_by_name.items()
+            if name and len(ids) > 1
+        ]
         rows, version = MarkedRows(counts=True), ""
-        has_models = any(words(record.get("model_id")).strip() for record in read_records(path, Counter()))
         for record in read_records(path, lost):
             model = words(record.get("model_id"))
             if has_models and not model.strip():
@@ -149,12 +162,13 @@ class EveryEvalEver:
                 continue
             question = mapping(record.get("input")).get("raw")
             name, sample = str(record.get("evaluation_name") or ""), words(record.get("sample_id"))
+            prefix = name or (words(record.get("evaluation_id")) if is_nameless else "")
             value = read_value(mapping(record.get("evaluation")).get("score"))
             reply, digest = mapping(record.get("output")).get("raw"), record.get("sample_hash")
             is_hashed = isinstance(digest, str) and digest
             rows.append(
                 Row(
-                    model or file_stem(path), f"{name}/{sample}" if name and sample.strip() else sample,
+                    model or file_stem(path), f"{prefix}/{sample}" if prefix and sample.strip() else sample,
                     {lower_name("score") if mixed and name in lower else "score":
                         missing_failure(record["error"]) if record.get("error") else value},
                     0, cut_text(question), cut_text(reply[0] if isinstance(reply, list) and reply else reply),
@@ -162,8 +176,12 @@ class EveryEvalEver:
                 )
             )  # fmt: skip
             version = version or str(record.get("schema_version", ""))
-        less = [lower_name("score")] if mixed else ["score"] if lower else []
-        return Marked(rows, collect_columns(rows, first=["score"], lower=less), version, dict(lost))
+        directions: dict[str, Direction] = {
+            lower_name("score"): "lower",
+            "score": "lower" if lower and not mixed else "higher",
+        }
+        columns = collect_columns(rows, first=["score"], directions=directions)
+        return Marked(rows, columns, version, dict(lost), tuple(notes))
 
 
 def _instances(probe: ResultsProbe) -> Path | None:
@@ -175,26 +193,39 @@ def _instances(probe: ResultsProbe) -> Path | None:
     return None
 
 
-def _lower(path: Path) -> tuple[frozenset[str], bool]:
-    """Return the evaluations of which less is better, by the aggregate record beside, and whether of others more is.
+def _lower(path: Path, names: Collection[str]) -> tuple[frozenset[str], bool, list[str]]:
+    """Return the evaluations of which less is better, whether of others more is, and what was taken from names.
+
+    The aggregate record beside says it; where it does not, the evaluation's name does.
 
     Raises:
         DataError: the record says both of one evaluation, so that nothing tells which of its rows are which.
     """
     beside = path.with_name(path.name.removesuffix(".jsonl").removesuffix("_samples") + ".json")
-    if not beside.is_file() or beside.is_symlink():
-        return frozenset(), False
-    names: dict[bool, set[str]] = {True: set(), False: set()}
-    for result in objects(mapping(ResultsProbe(beside).document).get("evaluation_results")):
-        is_lower = mapping(result.get("metric_config")).get("lower_is_better") is True
-        names[is_lower].add(str(result.get("evaluation_name") or ""))
-    if both := sorted(names[True] & names[False]):
-        raise DataError(f"less is better and more is better of one evaluation, {both[0]!r}", at=str(beside))
-    return frozenset(names[True]), bool(names[True] and names[False])
+    ways: dict[str, bool] = {}
+    results = objects(mapping(_beside(beside)).get("evaluation_results"))
+    assumed: set[str] = set()
+    for result in results or [{"evaluation_name": name} for name in names]:
+        name, is_lower = (
+            str(result.get("evaluation_name") or ""),
+            mapping(result.get("metric_config")).get("lower_is_better"),
+        )
+        if not isinstance(is_lower, bool):
+            is_lower = find_direction(name) == "lower"
+            assumed |= {name} if is_lower else set()
+        if ways.setdefault(name, is_lower) != is_lower:
+            raise DataError(f"less is better and more is better of one evaluation, {name!r}", at=str(beside))
+    notes = [f"Of {name} less is taken to be better, by its name." for name in sorted(assumed)]
+    return frozenset(name for name, is_lower in ways.items() if is_lower), len({*ways.values()}) > 1, notes
 
 
 # HELM: `per_instance_stats.json`, with `run_spec.json` and `instances.json` beside it.
 
+_NO_MEASURE = frozenset(
+    ("model", "model_deployment", "random", "temperature", "max_tokens", "num_outputs", "max_eval_instances",
+     "num_train_trials", "num_trials", "image_generation_parameters", "eval_splits")
+)  # fmt: skip
+"""What a specification says of the model, and of how many instances and answers there are, and not of how they were measured."""
 _FIRST = ("exact_match", "quasi_exact_match", "prefix_exact_match", "quasi_prefix_exact_match", "f1_score", "rouge_l")
 _BESIDES = (
     "num_", "max_prob", "inference_", "training_", "finish_reason", "batch_size", "estimated_", "prompt_", "logprob",
@@ -246,10 +277,15 @@ class Helm:
                 name = str(name)
                 if name.startswith(_BESIDES):
                     continue
+                value: float | Missing = Missing(MissingKind.UNDEFINED, "HELM counted no value for this instance")
                 if isinstance(count, int | float) and count > 0 and isinstance(total, int | float):
-                    values[name] = read_value(total / count)
-                else:
-                    values[name] = Missing(MissingKind.UNDEFINED, "HELM counted no value for this instance")
+                    value = read_value(total / count)
+                earlier = values.setdefault(name, value)
+                if isinstance(earlier, Missing):
+                    values[name] = value
+                elif not isinstance(value, Missing) and value != earlier:
+                    attempt = f"item {at[0][0]!r}, trial {at[1]}, {name} {earlier:g} and {value:g}"
+                    raise contradiction_error(attempt, str(probe.path))
         names = list(dict.fromkeys(name for metrics in metrics.values() for name in metrics))
         lacking = Missing(MissingKind.UNDEFINED, "HELM notes no value of this instance, as it does of what is NaN")
         rows = [
@@ -261,8 +297,13 @@ class Helm:
         rows += [
             _row(model, (at, 0), dict.fromkeys(names, ABSENT), text) for at, text in questions.items() if at not in have
         ]
-        lower = [name for name in names if find_direction(name) == "lower"]
-        return Marked(rows, collect_columns(rows, first=_FIRST, lower=lower), str(spec.get("name") or ""))
+        settings = {name: value for name, value in about.items() if name not in _NO_MEASURE}
+        for metric in objects(spec.get("metric_specs")):
+            # Under `names` stands which numbers there are, and not how each is measured.
+            options = {name: value for name, value in mapping(metric.get("args")).items() if name != "names"}
+            settings[f"metric {str(metric.get('class_name')).rpartition('.')[2]}"] = options
+        signatures = {"": sign_measure("helm", settings)}
+        return Marked(rows, collect_columns(rows, first=_FIRST), str(spec.get("name") or ""), signatures=signatures)
 
 
 _Instance = tuple[str, str]

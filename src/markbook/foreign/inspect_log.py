@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -24,6 +25,7 @@ from markbook.foreign.reading import (
     missing_failure,
     objects,
     read_value,
+    sign_measure,
     words,
 )
 from markbook.marks import Row
@@ -32,6 +34,8 @@ from markbook.types import Missing
 _LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 """What Inspect itself makes of words (`value_to_float`)."""
 
+_NO_MEASURE = re.compile(r"seed|limit|shuffle|sandbox|model|.*(?:path|dir|file).*")
+"""Arguments of a task that say on what it ran, and not how it was measured."""
 
 _EVERY = ""
 """Stands for every metric of a sample that broke off: what the scorers would have given is known from the others."""
@@ -72,9 +76,21 @@ class InspectResults:
         model = str(about.get("model") or "model")
         lone = [str(score.get("name")) for score in objects(mapping(header.get("results")).get("scores"))]
         rows = _whole(MarkedRows(_row(sample, model, lone) for sample in samples), about, probe.path)
+        steps = objects(mapping(header.get("plan")).get("steps"))
+        # What `generate` is told is how the model draws its answers.
+        options = [step.get("params") for step in steps if step.get("params") and step.get("solver") != "generate"]
+        arguments = mapping(about.get("task_args")).items()
+        settings = {
+            "task_version": about.get("task_version"),
+            "solver": "+".join(str(step.get("solver")) for step in steps) or about.get("solver"),
+            "solver options": options if steps else about.get("solver_args"),
+            **{f"argument {name}": value for name, value in arguments if not _NO_MEASURE.fullmatch(name)},
+            **{f"scorer {scorer.get('name')}": scorer.get("options") for scorer in objects(about.get("scorers"))},
+        }
+        signatures = {"": sign_measure("inspect", settings)}
         status = header.get("status")
         notes = () if status in (None, "success") else (f"Inspect says that this run ended as {status!r}.",)
-        return Marked(rows, collect_columns(rows), f"log {header.get('version', 1)}", dict(lost), notes)
+        return Marked(rows, collect_columns(rows), f"log {header.get('version', 1)}", dict(lost), notes, signatures)
 
 
 def _objects(probe: ResultsProbe, start: str, lost: Counter[str]) -> Iterator[Mapping[str, object]]:
@@ -128,7 +144,7 @@ def _whole(rows: MarkedRows, about: Mapping[str, object], path: Path) -> MarkedR
         replace(row, metrics={name: row.metrics.get(name, row.metrics.get(_EVERY, unscored)) for name in names})
         for row in rows
     )
-    filled.nameless, filled.repeated = rows.nameless, rows.repeated
+    filled.nameless, filled.repeated, filled.contradiction = rows.nameless, rows.repeated, rows.contradiction
     ids = mapping(about.get("dataset")).get("sample_ids")
     epochs = mapping(about.get("config")).get("epochs")
     have = {(row.id, row.index) for row in filled}

@@ -22,12 +22,15 @@ from markbook.foreign.reading import (
     file_stem,
     lower_name,
     mapping,
+    objects,
     read_records,
     read_value,
+    sign_measure,
     words,
 )
 from markbook.marks import Row
-from markbook.types import Missing
+from markbook.measurements import choose_direction
+from markbook.types import Direction, Missing
 
 _STAMP = r"_(\d{4}-\d\d-\d\dT[\d.:-]+)"
 _RESULTS = re.compile(r"results(?:" + _STAMP + r")?\.json")
@@ -37,6 +40,11 @@ _OWN = frozenset(
      "target_hash", "bypass", "prompt", "schema", "logit_0", "missing", "index", "text")
 )  # fmt: skip
 """Fields of a sample that are not a metric."""
+_MEASURE = (
+    "description", "doc_to_text", "doc_to_target", "doc_to_choice", "target_delimiter", "gen_prefix", "use_prompt",
+    "output_type", "process_docs", "process_results", "filter_list", "repeats",
+)  # fmt: skip
+"""Settings of a task that say how its numbers were measured; how the model drew its answers is the model's affair."""
 
 
 class LmEval:
@@ -104,6 +112,7 @@ def _mark_samples(files: Mapping[str, Path], about: Mapping[str, object], model:
     rows = MarkedRows()
     lost: Counter[str] = Counter()
     notes: list[str] = []
+    measures = {task: _list_settings(task, about) for task in files}
     better = mapping(about.get("higher_is_better"))
     lower = {name for per in better.values() for name, higher in mapping(per).items() if higher is False}
     higher = {name for task in files for name, higher in mapping(better.get(task)).items() if higher is True}
@@ -116,14 +125,22 @@ def _mark_samples(files: Mapping[str, Path], about: Mapping[str, object], model:
         results = mapping(mapping(about.get("results")).get(task))
         counts = (effective, results.get("samples"), results.get("sample_len"))
         planned = min((count for count in counts if isinstance(count, int)), default=0) if effective else 0
-        for row in _task(task, path, model, planned, (lost, notes)):
+        for row in _task(task, path, model, planned, (lost, notes, measures[task])):
             metrics: dict[str, float | Missing] = {}
             for name, value in row.metrics.items():
                 own, comma, of = name.partition(",")
                 metrics[f"{lower_name(own)}{comma}{of}" if own in turned else name] = value
             rows.append(replace(row, metrics=metrics) if turned else row)
-    less = (lower - mixed) | {lower_name(name) for name in mixed}
-    columns = collect_columns(rows, lower=[name for name in rows.inside if name.partition(",")[0] in less])
+    stated: dict[str, Direction] = {
+        **dict.fromkeys(higher, "higher"), **dict.fromkeys(lower - mixed, "lower"),
+        **{lower_name(name): "lower" for name in mixed},
+    }  # fmt: skip
+    # Behind the comma stands a filter, whose name says nothing of the metric.
+    directions: dict[str, Direction] = {
+        name: choose_direction(stated.get(own), own)
+        for name, own in ((name, name.partition(",")[0]) for name in rows.inside)
+    }
+    columns = collect_columns(rows, directions=directions)
     # A metric that is not of every task says so: its mean says nothing of the others.
     covered: dict[str, set[str]] = defaultdict(set)
     for row in rows if len(files) > 1 else ():
@@ -134,12 +151,34 @@ def _mark_samples(files: Mapping[str, Path], about: Mapping[str, object], model:
     for name, tasks in covered.items():
         if others := set(files) - tasks:
             notes.append(f"{name}: of the tasks {', '.join(sorted(tasks))}, not of {', '.join(sorted(others))}.")
-    return Marked(rows, columns, version, dict(lost), tuple(notes))
+    signatures = {task: sign_measure("lm-eval", settings) for task, settings in measures.items()}
+    return Marked(rows, columns, version, dict(lost), tuple(notes), signatures)
 
 
-def _task(task: str, path: Path, model: str, effective: int, problems: tuple[Counter[str], list[str]]) -> Iterator[Row]:
+def _list_settings(task: str, about: Mapping[str, object]) -> dict[str, object]:
+    """Return what the results say of how a task was measured."""
+    config = mapping(mapping(about.get("configs")).get(task))
+    version = mapping(about.get("versions")).get(task)
+    shots = mapping(about.get("n-shot")).get(task, config.get("num_fewshot"))
+    settings: dict[str, object] = {"num_fewshot": shots, **{name: config.get(name) for name in _MEASURE}}
+    # Where a task has no version the harness writes a word.
+    settings["version"] = version if isinstance(version, int | float) else None
+    for metric in objects(config.get("metric_list")):
+        settings[f"metric {metric.get('metric')}"] = {name: value for name, value in metric.items() if name != "metric"}
+    if "chat_template" in about:  # every model has a template of its own: whether it was applied is the task's affair
+        settings["chat_template"] = bool(about["chat_template"])
+        settings["system_instruction"] = about.get("system_instruction") or ""
+        settings["fewshot_as_multiturn"] = about.get("fewshot_as_multiturn") if shots else None
+    return settings
+
+
+_Findings = tuple[Counter[str], list[str], dict[str, object]]
+"""What was lost, what a reader has to know, and how the task was measured."""
+
+
+def _task(task: str, path: Path, model: str, effective: int, findings: _Findings) -> Iterator[Row]:
     """Yield a task's rows: the filters of one document together, and an absent one for each that was planned."""
-    lost, notes = problems
+    lost, notes, settings = findings
     docs: dict[str, list[int]] = defaultdict(list)
     samples: Spool[_Sample] = Spool()
     filters: dict[str, dict[str, None]] = defaultdict(dict)
@@ -155,13 +194,14 @@ def _task(task: str, path: Path, model: str, effective: int, problems: tuple[Cou
         # lists are what a corpus metric is computed from, and no score of one sample
         numbers = {name: value for name, value in record.items() if isinstance(value, bool | int | float | None)}
         values = {name: value for name, value in numbers.items() if name not in _OWN}
-        sample = _Sample(str(record.get("filter", "none")), cut_text(question), text, content, values)
+        sample = _Sample(str(record.get("filter", "")), cut_text(question), text, content, values)
         docs[words(record.get("doc_id"))].append(len(samples))
         samples.append(sample)
         filters[sample.filter].update(dict.fromkeys(sample.values))
     names = [_metric_name(name, of, filters) for of, values in filters.items() for name in values]
-    if len(filters) == 1 and (only := next(iter(filters))) != "none":
-        notes.append(f"{task}: scored after the filter {only}.")
+    if len(filters) == 1 and (only := next(iter(filters))):
+        settings["filter"] = only
+        notes += [f"{task}: scored after the filter {only}."] if only != "none" else []
     for doc, places in docs.items():
         yield from _rows(task, doc, [samples[index] for index in places], model, filters)
     absent = effective - len(docs)

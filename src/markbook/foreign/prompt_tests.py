@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -20,9 +20,11 @@ from markbook.foreign.reading import (
     names_apart,
     objects,
     read_value,
+    sign_measure,
+    words,
 )
 from markbook.marks import Row
-from markbook.types import Missing
+from markbook.types import Direction, Missing
 
 # DeepEval's test runs.
 
@@ -45,7 +47,13 @@ class DeepEval:
         model = str(parameters.get("model") or run.get("identifier") or file_stem(probe.path))
         cases = objects(run.get("testCases")) + objects(run.get("conversationalTestCases"))
         is_old = any("metricsMetadata" in case for case in cases)
-        rows = MarkedRows((_case(case, model) for case in cases), counts=True)
+        texts: dict[str, set[str]] = {}
+        for case in cases:
+            texts.setdefault(words(_question(case)), set()).add(words(_case_facts(case)))
+        shared = {text for text, facts in texts.items() if len(facts) > 1}
+        rows = MarkedRows(
+            (_case(case, model, is_shared=words(_question(case)) in shared) for case in cases), counts=True
+        )
         several = {row.id for row in rows if row.index}
         contents = {name: len({row.content for row in rows if row.id == name}) for name in several}
         # Cases that all have the name of their pytest function are not attempts at one sample: what was asked names them.
@@ -56,25 +64,66 @@ class DeepEval:
             for row in list(rows)
         )
         rows = MarkedRows(named, counts=True)
-        return Marked(rows, collect_columns(rows), "metricsMetadata (before 1.5)" if is_old else "metricsData")
+        judges: dict[str, set[str]] = {}
+        ways: dict[str, set[Direction]] = {}
+        for name, metric in (named_metric for case in cases for named_metric in _named_metrics(case)):
+            judges.setdefault(name, set()).add(str(metric.get("evaluationModel") or ""))
+            # Of `Toxicity` and its like less was better before version 4.2, and more is since: the verdict says it.
+            score, threshold, success = (
+                read_value(metric.get("score")),
+                read_value(metric.get("threshold")),
+                metric.get("success"),
+            )
+            is_stated = isinstance(success, bool) and score != threshold
+            if is_stated and isinstance(score, float) and isinstance(threshold, float):
+                ways.setdefault(name, set()).add("higher" if (score > threshold) == success else "lower")
+        stated = {name: way for name, (way, *others) in ways.items() if not others}
+        columns = collect_columns(rows, directions=stated)
+        # A metric whose judge changes from case to case says nothing of the file.
+        settings = {
+            f"judge of {name}": next(iter(models)) or None for name, models in judges.items() if len(models) == 1
+        }
+        version = "metricsMetadata (before 1.5)" if is_old else "metricsData"
+        return Marked(rows, columns, version, signatures={"": sign_measure("deepeval", settings)})
 
 
-def _case(case: Mapping[str, object], model: str) -> Row:
-    metrics: dict[str, float | Missing] = {}
+def _named_metrics(case: Mapping[str, object]) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """Yield a case's metrics, each by its name and a number where several bear it."""
     count: Counter[str] = Counter()
     for metric in objects(case.get("metricsData")) or objects(case.get("metricsMetadata")):
         name = str(metric.get("name") or metric.get("metric") or "metric")
         count[name] += 1
-        name = f"{name} ({count[name]})" if count[name] > 1 else name
+        yield f"{name} ({count[name]})" if count[name] > 1 else name, metric
+
+
+def _question(case: Mapping[str, object]) -> Any:
+    return case.get("input") or [
+        turn.get("input") or turn.get("content") for turn in objects(case.get("turns") or case.get("messages"))
+    ]
+
+
+def _case_facts(case: Mapping[str, object]) -> Any:
+    """Return what a case is beside its input: cases that differ in it are not attempts at one sample."""
+    return [case.get(name) for name in ("expectedOutput", "expectedOutcome", "expectedTools", "context", "scenario")]
+
+
+def _case(case: Mapping[str, object], model: str, *, is_shared: bool) -> Row:
+    """Return a case's row.
+
+    Args:
+        case: as the file holds it.
+        model: who answered.
+        is_shared: whether other cases have the same input and are not the same.
+    """
+    metrics: dict[str, float | Missing] = {}
+    for name, metric in _named_metrics(case):
         error = metric.get("error")
         metrics[name] = missing_failure(error) if error else read_value(metric.get("score"))
     if "success" in case:
         broken = next((value for value in metrics.values() if isinstance(value, Missing)), None)
         metrics["success"] = broken if broken is not None else read_value(case["success"])
-    question = case.get("input") or [
-        turn.get("input") or turn.get("content") for turn in objects(case.get("turns") or case.get("messages"))
-    ]
-    content = digest_input("deepeval", question)
+    question = _question(case)
+    content = digest_input("deepeval", [question, _case_facts(case)] if is_shared and question else question)
     # A case is called test_case_<place> unless somebody named it: what was asked is what it is.
     name = str(case.get("name") or "")
     called = (
@@ -118,6 +167,15 @@ class Promptfoo:
         # a prompt is called by its beginning, and by a digest where others begin alike
         prompts = names_apart({prompt: prompt[:_SHOWN] for prompt in map(_prompt, results)})
         rows = [_row(result, names[_test(result)], prompts) for result in results]
+        # One provider may stand there with several configurations, and one prompt twice: each is a model of its own.
+        places: dict[str, dict[int, int]] = {}
+        numbers = [number if isinstance(number := result.get("promptIdx"), int) else 0 for result in results]
+        for number, row in sorted(zip(numbers, rows, strict=True), key=lambda pair: pair[0]):
+            places.setdefault(row.model, {}).setdefault(number, len(places[row.model]) + 1)
+        rows = [
+            replace(row, model=f"{row.model} #{places[row.model][number]}") if len(places[row.model]) > 1 else row
+            for number, row in zip(numbers, rows, strict=True)
+        ]
         columns = collect_columns(rows, first=("score", "pass"))
         return Marked(MarkedRows(rows, counts=True), columns, f"version {holder.get('version', 1)}")
 

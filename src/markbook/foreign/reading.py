@@ -20,7 +20,8 @@ from markbook.files.content import MAX_DOCUMENT, MAX_VALUE, SPACE, is_zip, piece
 from markbook.files.jsonl import Line, Rejection, parse_object, read_jsonl
 from markbook.files.spool import Spool
 from markbook.files.tables import read_table
-from markbook.marks import Column, Row
+from markbook.marks import OTHER_TOOL, Column, Row
+from markbook.measurements import choose_direction
 from markbook.text import cut
 from markbook.types import Direction, Missing, MissingKind, digest_text
 
@@ -134,8 +135,8 @@ class MarkedRows(Spool[Row]):
         """Rows that do not say which sample they are of: they are left out, for together they would be one."""
         self.repeated = 0
         """Rows of an attempt that there is a row of already: they are left out."""
-        self.is_contradicted = False
-        """Whether one of these has other scores than the attempt's first row."""
+        self.contradiction = ""
+        """The first attempt of which one of these has other scores than its first row, in words; empty if none has."""
         self.inside: dict[str, bool] = {}
         """Of each metric whether all its values lie in 0..1."""
         self.covered: Counter[str] = Counter()
@@ -158,7 +159,8 @@ class MarkedRows(Spool[Row]):
             scores = hash(repr([(name, getattr(value, "kind", value)) for name, value in record.metrics.items()]))
             if key in self._scores:
                 self.repeated += 1
-                self.is_contradicted = self.is_contradicted or self._scores[key] != scores
+                if self._scores[key] != scores and not self.contradiction:
+                    self.contradiction = f"model {record.model!r}, item {record.id!r}, attempt {record.index + 1}"
                 return
             self._scores[key] = scores
         _note_range(self.inside, record)
@@ -183,6 +185,8 @@ class Marked:
     lost: Mapping[str, int] = field(default_factory=dict)
     """What could not be read, by reason."""
     notes: tuple[str, ...] = ()
+    signatures: Mapping[str, str] = field(default_factory=dict)
+    """By task what the tool says of how it was measured, to be held against another file of the same tool."""
 
     @cached_property
     def models(self) -> list[str]:
@@ -203,6 +207,8 @@ class ResultsReader(Protocol):
 
 
 _HUGE = 1e300
+_DESCRIBED = 40
+"""Characters of a setting that a signature holds as they are."""
 _MOST_NAMED = 10
 """Metrics that a note names."""
 
@@ -232,6 +238,12 @@ def read_records(path: Path, lost: Counter[str]) -> Iterator[Mapping[str, object
 def missing_failure(why: object) -> Missing:
     """Return the reason of a sample that broke off."""
     return Missing(MissingKind.FAILED, cut(" ".join(str(why).split()), 300))
+
+
+def contradiction_error(attempt: str, at: str) -> DataError:
+    """Return the error of a file in which two rows of one attempt have different scores: nothing tells which of them holds."""
+    hint = "give each attempt a number of its own, or keep the row that holds"
+    return DataError(f"two rows of one attempt have different scores: {attempt}", at=at, hint=hint)
 
 
 def check_plan(absent: int, path: Path) -> None:
@@ -267,6 +279,21 @@ def digest_input(by: str, value: object) -> str:
     return f"{by}:{digest_text(text)}" if text else ""
 
 
+def sign_measure(tool: str, facts: Mapping[str, object]) -> str:
+    """Return the signature of what a tool's file says of how it measured; what is None it does not say."""
+    parts = [f"{OTHER_TOOL}{tool}"]
+    for name, value in facts.items():
+        # 1 and 1.0 are one number; a function is noted by its source, or by where it lay in memory.
+        number = int(value) if isinstance(value, float) and value.is_integer() else value
+        is_plain = isinstance(value, str) and value == " ".join(value.split()) != ""
+        text = str(value) if is_plain else json.dumps(number, sort_keys=True, ensure_ascii=False)
+        text = re.sub(r" at 0x[0-9a-fA-F]+", "", text)
+        is_short = len(text) <= _DESCRIBED and "|" not in text
+        if value is not None:
+            parts.append(f"{name.replace('|', ' ')}:{text if is_short else f'#{digest_text(text)[:8]}'}")
+    return "|".join(parts)
+
+
 def mapping(value: object) -> Mapping[str, object]:
     """Return an object, an empty one for anything else."""
     return value if isinstance(value, dict) else {}
@@ -278,11 +305,16 @@ def objects(value: object) -> list[Mapping[str, object]]:
 
 
 def collect_columns(
-    rows: Iterable[Row], *, first: Sequence[str] = (), lower: Iterable[str] = (), are_verdicts: bool = False
+    rows: Iterable[Row],
+    *,
+    first: Sequence[str] = (),
+    directions: Mapping[str, Direction] | None = None,
+    are_verdicts: bool = False,
 ) -> dict[str, Column]:
     """Return the metrics of rows; the range is 0..1 where every value lies in it, else it has no ends.
 
-    The metrics in `first` come first; of those in `lower` less is better; `are_verdicts` says that all are verdicts of tests.
+    The metrics in `first` come first; `directions` says which way is better of those of which the file does, and the names of the
+    others say it; `are_verdicts` says that all are verdicts of tests.
     """
     ranges: dict[str, bool] = {}
     if isinstance(rows, MarkedRows):
@@ -292,12 +324,11 @@ def collect_columns(
             _note_range(ranges, row)
     # A range is a fact of the values: 0..1 is claimed only where none of them lies outside.
     names = sorted(ranges, key=lambda name: first.index(name) if name in first else len(first))
-    less = set(lower)
-    columns = {}
-    for name in names:
-        direction: Direction = "lower" if name in less else "higher"
-        columns[name] = Column((0.0, 1.0) if ranges[name] else UNBOUNDED, direction, are_verdicts)
-    return columns
+    stated = directions or {}
+    return {
+        name: Column((0.0, 1.0) if ranges[name] else UNBOUNDED, choose_direction(stated.get(name), name), are_verdicts)
+        for name in names
+    }
 
 
 def names_apart(texts: Mapping[str, str]) -> dict[str, str]:
@@ -307,72 +338,6 @@ def names_apart(texts: Mapping[str, str]) -> dict[str, str]:
     """
     several = Counter(texts.values())
     return {text: name if several[name] == 1 else f"{name} {digest_text(text)[:8]}" for text, name in texts.items()}
-
-
-_LOWER = ("bits_per_byte", "logprob_per_byte")
-_ERRORS = frozenset(
-    [
-        "brier",
-        "cer",
-        "distance",
-        "error",
-        "errors",
-        "hallucination",
-        "latency",
-        "loss",
-        "mae",
-        "mse",
-        "nll",
-        "perplexity",
-        "ppl",
-        "rmse",
-        "ter",
-        "toxic",
-        "toxicity",
-        "wer",
-    ]
-)
-_MERITS = frozenset(
-    [
-        "acc",
-        "accuracy",
-        "bleu",
-        "correct",
-        "em",
-        "exact",
-        "f1",
-        "free",
-        "grade",
-        "mark",
-        "match",
-        "pass",
-        "passed",
-        "points",
-        "precision",
-        "rating",
-        "recall",
-        "reduction",
-        "reward",
-        "rouge",
-        "score",
-        "similarity",
-        "skill",
-        "success",
-        "win",
-    ]
-)
-
-
-def find_direction(metric: str) -> Direction | None:
-    """Return which way is better by the name of a metric, where a file does not say it; None where the name does not either.
-
-    >>> find_direction("WER (test)"), find_direction("meanSquaredError"), find_direction("edit_distance_similarity")
-    ('lower', 'lower', 'higher')
-    """
-    parts = {part.lower() for part in re.findall(r"[A-Z]?[a-z]+\d?|[A-Z]+\d?(?![a-z])", metric)}
-    if metric.startswith(_LOWER) or (parts & _ERRORS and not parts & _MERITS - {"score"}):
-        return "lower"
-    return "higher" if parts & _MERITS else None
 
 
 def lower_name(metric: str) -> str:
@@ -459,6 +424,8 @@ def read(path: Path, columns: Mapping[str, str] | None = None) -> tuple[str, Mar
             f"this file is not of a known version of {reader.name}: {type(error).__name__}: {error}", at=str(path)
         ) from error
     if isinstance(marked.rows, MarkedRows):
+        if marked.rows.contradiction:
+            raise contradiction_error(marked.rows.contradiction, str(path))
         dropped = Counter({"no item": marked.rows.nameless, "a second row of one attempt": marked.rows.repeated})
         # The plus leaves out the reasons that did not occur.
         marked = replace(marked, lost={**marked.lost, **+dropped}, notes=(*marked.notes, *_note_coverage(marked)))

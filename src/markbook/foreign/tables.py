@@ -17,19 +17,20 @@ from markbook.foreign.reading import (
     MarkedRows,
     ResultsProbe,
     collect_columns,
+    contradiction_error,
     cut_text,
     digest_input,
     file_stem,
-    find_direction,
     mapping,
     missing_failure,
     read_value,
     words,
 )
 from markbook.marks import Row
+from markbook.measurements import find_direction
 from markbook.row_keys import is_failure, parse_map
 from markbook.text.format import read_number
-from markbook.types import Missing, MissingKind
+from markbook.types import Direction, Missing, MissingKind
 
 ROLES = ("item", "model", "score", "repeat", "cluster", "input", "output", "error")
 """What a column may say."""
@@ -105,9 +106,8 @@ class Plain:
                     unlabelled[at] += not label
                 row = replace(row, index=index)
             rows.append(row)
-            if rows.is_contradicted:
-                attempt = f"model {row.model!r}, item {row.id!r}, repeat {label!r}"
-                raise DataError(f"two rows of one attempt have different scores: {attempt}", at=line.at)
+            if rows.contradiction:
+                raise contradiction_error(f"model {row.model!r}, item {row.id!r}, repeat {label!r}", line.at)
             if row.content and questions.setdefault(row.id, row.content) != row.content:
                 several_questions.add(row.id)
             if row.cluster and row.id.strip() and clusters.setdefault(row.id, row.cluster) != row.cluster:
@@ -119,11 +119,13 @@ class Plain:
                 f"{len(several_questions)} items have different inputs in different rows; they are paired by the item.",
             )
         score, better = table.columns["score"], (probe.columns or {}).get(BETTER)
-        direction = better or find_direction(score)
+        direction: Direction | None = (
+            find_direction(score) if better is None else "lower" if better == "lower" else "higher"
+        )
         if better is None and direction != "higher":
             more, other = ("less", "higher") if direction else ("more", "lower")
             notes += (f"Of {score} {more} is taken to be better; `--map better={other}` says otherwise.",)
-        columns = collect_columns(rows, first=(score,), lower=[score] if direction == "lower" else ())
+        columns = collect_columns(rows, first=(score,), directions={score: direction or "higher"})
         return Marked(rows, columns, suffix(probe.path), dict(lost), notes)
 
 

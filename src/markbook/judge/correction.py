@@ -35,7 +35,7 @@ from typing import Any, TypedDict
 from markbook.errors import DataError, UsageError
 from markbook.files.jsonl import Line, Rejection, read_jsonl
 from markbook.judge.labels import Label, LabelItem, draw, is_id, number, read_item, read_labels
-from markbook.judge.rubrics import RUBRICS
+from markbook.judge.rubrics import RUBRIC_ID, RUBRICS
 from markbook.measurements import CONFIDENCE
 from markbook.stats import corrected_mean, holm, labels_needed, t_interval
 from markbook.stats.records import Estimate
@@ -182,7 +182,9 @@ def correct(request: CorrectionRequest) -> Corrected:
         at = str(request.judged) if isinstance(request.judged, Path) else ""
         raise DataError(f"no row has a number {request.score!r}", at=at, hint="--score names the key")
     _join(read, request)
-    read.problems += check_rubrics(read.labels, read.duels, request.signatures)
+    named = {str(row["rubric"]) for row in read.rows.values() if RUBRIC_ID.fullmatch(str(row.get("rubric")))}
+    signatures = list(request.signatures) or [f"judge|rubric:{name}|judges:" for name in sorted(named)]
+    read.problems += check_rubrics(read.labels, read.duels, signatures)
     table = _table(read, request)
     if settled := sum(table.settled):
         read.problems.append(f"{settled} items have no answer to label: their scores stand as they are")
@@ -260,6 +262,23 @@ def _lines(path: Path, problems: list[str]) -> Iterable[Line]:
             problems.append(f"{line.at}: no key 'id': row skipped")
 
 
+def _check_systems(labels: Iterable[Label], read: _Read) -> None:
+    """Refuse labels of two systems for rows that do not say whose they are: they would be two raters of one.
+
+    Raises:
+        DataError: they are, with the place of the first of the second system.
+    """
+    first = ""
+    for label in labels:
+        is_unnamed = (label.id, label.system) not in read.rows and (label.id, "") in read.scores
+        if label.system and not label.against and is_unnamed and label.system != (first := first or label.system):
+            raise DataError(
+                f"labels of {first!r} and of {label.system!r}, and the judged rows do not say whose they are",
+                at=label.at,
+                hint="add `system` to the judged rows, or give the labels of one system",
+            )
+
+
 def _join(read: _Read, request: CorrectionRequest) -> None:
     """Put every label beside the row that it is about."""
     labels = read_labels(request.labels)
@@ -268,6 +287,7 @@ def _join(read: _Read, request: CorrectionRequest) -> None:
     systems = {system for _, system in read.rows}
     # With one system only, labels may leave its name out.
     only = next(iter(systems)) if len(systems) == 1 else ""
+    _check_systems(labels.labels, read)
     for label in labels.labels:
         key = (label.id, label.system)
         if key not in read.rows:
@@ -337,6 +357,9 @@ def check_rubrics(
         elif part is not None:
             words = f"the label is by the whole rubric {rubric:.80}, and the score is a part of it: {part[1]:.60}"
             raise DataError(words, at=label.at, hint="--score names the score of the whole rubric")
+    if mark_labels and not signatures:
+        words = f"the labels are by the rubric {mark_labels[0].rubric:.80}, and the judged rows do not say by which they are marked"
+        problems.append(f"{words}: the result is right only if both mean the same")
     return problems
 
 

@@ -87,8 +87,12 @@ class JudgePlan:
             )
         return key
 
+    def list_addresses(self) -> dict[str, str]:
+        """Return where each judge is asked, by an option or the environment, as run.json may hold it; empty for its provider's own."""
+        return {model: connect.find_asked_address(model, self.address(model)) for model in self.settings.models}
+
     def as_record(self) -> dict[str, object]:
-        """Return what can change an answer, for the manifest; not where the judge is, nor how long to wait."""
+        """Return what can change an answer, for the manifest; not how long to wait, nor the address, which stands beside it."""
         return {
             "models": list(self.settings.models),
             "samples": self.settings.samples,

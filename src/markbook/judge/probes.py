@@ -90,6 +90,8 @@ class Calibration(TypedDict):
     slope: AgreementRecord
     """How much people's mark rises where the judge's rises by one: below 1 the judge exaggerates."""
     by_mark: list[Level]
+    scale: tuple[int, int]
+    """The lowest and the highest mark."""
 
 
 class Consistency(TypedDict):
@@ -176,7 +178,7 @@ def agreement(human: Sequence[int], judge: Sequence[int], *, requested: int) -> 
     )
 
 
-def calibration(human: Sequence[int], judge: Sequence[int]) -> Calibration:
+def calibration(human: Sequence[int], judge: Sequence[int], scale: tuple[int, int]) -> Calibration:
     """Return how far the judge's marks lie from people's, in all and where the judge gives each of its marks."""
     by_mark: dict[int, list[float]] = {}
     for human_mark, judge_mark in zip(human, judge, strict=True):
@@ -185,6 +187,7 @@ def calibration(human: Sequence[int], judge: Sequence[int]) -> Calibration:
         bias=_mean([judge_mark - human_mark for human_mark, judge_mark in zip(human, judge, strict=True)]),
         slope=to_record(slope(judge, human)),
         by_mark=[Level(mark=mark, people=_mean(human_marks)) for mark, human_marks in sorted(by_mark.items())],
+        scale=scale,
     )
 
 

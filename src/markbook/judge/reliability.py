@@ -59,6 +59,7 @@ from markbook.judge.rubrics import (
     HIGHEST,
     LOWEST,
     REVIEW_CHARS,
+    RUBRIC_ID,
     SYSTEM,
     Call,
     Criterion,
@@ -305,7 +306,7 @@ class Examination:
             if score is not None and text.mark is not None
         ]
         human, judge = [human_mark for human_mark, _ in pairs], [other for _, other in pairs]
-        return probes.agreement(human, judge, requested=len(marked)), probes.calibration(human, judge)
+        return probes.agreement(human, judge, requested=len(marked)), probes.calibration(human, judge, (low, high))
 
     async def _consistency(self) -> tuple[probes.Consistency, list[float | None]]:
         samples = max(2, self._settings.samples)  # one answer is consistent with itself
@@ -421,6 +422,11 @@ def _read_known_text(line: Line | Rejection, rubric: Rubric) -> KnownText | str:
         return label
     if label is not None and not 0 <= label <= 1:
         return f"the label {label:g} lies outside 0 to 1"
+    own, by = f"{rubric.name}-{rubric.digest}", str(record.get("rubric"))
+    # A row may hold the text of a rubric; a name with its digest says by what people marked.
+    if label is not None and by != own and RUBRIC_ID.fullmatch(by):
+        words = f"the label is by the rubric {by:.80}, and the judge is asked by {own:.80}"
+        raise DataError(words, at=line.at, hint="examine the judge by the rubric of the labels")
     low, high = rubric.scale
     mark = None if label is None else math.floor(low + label * (high - low) + 0.5)
     answer = texts.pop("answer")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -33,6 +34,10 @@ _ROUNDING = 1e-9
 _LATER = frozenset({"scale", "grades", "threshold", "row", "has_row_threshold"})
 """Keys that rubrics did not always have, and that say nothing where they are empty."""
 _REVIEWING = "academic reviewing"
+
+
+RUBRIC_ID = re.compile(r".+-[0-9a-f]{16}")
+"""How a file says by which rubric a label or a score is: its name and digest."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from numbers import Real
 from types import MappingProxyType
 from typing import Any
 
+from markbook.measurements import choose_direction
 from markbook.types import Direction, Item, Measurement, Metric, Missing, MissingKind
 
 # What every metric of a candidate text (against reference texts) shares.
@@ -144,10 +145,14 @@ class PairMetric(Metric):
     signature: str
     score: Callable[[str, tuple[str, ...]], Score]
     """Takes the candidate and at least one reference (none where `needs_reference` is off)."""
-    direction: Direction = "higher"
+    direction: Direction = None  # type: ignore[assignment]  # what its name says is put there, or "higher"
     version: int = 1
     range: tuple[float, float] = (0.0, 1.0)
     needs_reference: bool = True
+
+    def __post_init__(self) -> None:
+        """Take a metric that states no direction and is called `error_rate` or `loss` for one of which less is better."""
+        object.__setattr__(self, "direction", choose_direction(self.direction, self.name))
 
     def measure(self, items: Sequence[Item]) -> list[Measurement]:
         """Return one measurement an item, in order."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -134,6 +135,8 @@ def _make(model: str, base_url: str, http: Any, key: str | None = None) -> Any:
     except MarkbookError:
         raise
     except Exception as error:  # the plugin border: a provider's own set-up fails in its own ways
+        if unset := re.search(r"`(\w+_API_KEY)`", str(error)):  # what else the package advises is code of its own
+            raise UsageError("the model needs a key", hint=f"set {unset[1]}") from error
         raise UsageError(f"the model {model!r} cannot be set up: {redact(str(error))}") from error
 
 

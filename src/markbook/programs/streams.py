@@ -360,6 +360,12 @@ _OUT_OF_TIME = 10
 """After so many tests that the limit ended a program's further tests are not run, whatever was asked for."""
 
 
+def is_plain_python(job: Job) -> bool:
+    """Whether an answer can be run without an interpreter's start: one text in Python that talks to nobody."""
+    judge, is_python = job.sample.judge, find(job.sample.language or "python").language.name == "python"
+    return is_python and not job.files and not (judge is not None and judge.is_interactive)
+
+
 class AttemptInTurns:
     """One answer on its way: built, run test by test, each judged."""
 
@@ -378,6 +384,7 @@ class AttemptInTurns:
 
     def steps(self, seat: Seat[Outcome]) -> Steps[Outcome]:
         """Yield its turns, and return its outcome."""
+        self._is_built = self._has_run = False
         self._cpu = self._wall = 0.0  # anew: after the loss of a worker an attempt is begun a second time
         if not self._job.code.strip() and not self._job.files:
             message = "the solution is empty"
@@ -391,7 +398,7 @@ class AttemptInTurns:
             return self._outcome({}, refused=Checked("CE", str(error)))
         if fault:
             return self._outcome({}, refused=Checked("JE", fault))
-        built = yield from self._built(program)
+        built = [] if is_plain_python(self._job) else (yield from self._built(program))
         self._spent(built)
         if built and not built[0].is_good:
             compiler_output = compiler_said(built[0], program.files) if self._explain else None
@@ -403,6 +410,7 @@ class AttemptInTurns:
 
     def _built(self, program: Whole) -> Steps[list[Executed]]:
         """Have the program built in its worker; return what became of that."""
+        self._is_built = True
         turn = Turn(
             program=ProgramRun(
                 "build", program.files, build_phases(program, self._tool), programs=program.programs, stays=True
@@ -419,8 +427,10 @@ class AttemptInTurns:
             was_known = self._right.is_known(self._sample, index)
             takes = yield from self._right.canonical(self._job, index, self._begin, seat)
             if not was_known:
-                # the canonical solution was built where the answer had been
-                yield from self._built(program)
+                # the canonical solution was built and run where the answer had been
+                self._has_run = False
+                if self._is_built:
+                    yield from self._built(program)
         return replace(tested, checked=checkers.broken_by_output(tested.checked)) if takes else tested
 
     def _begin(self, job: Job) -> Callable[[Seat[Outcome]], Steps[Outcome]]:
@@ -447,7 +457,7 @@ class AttemptInTurns:
             if judge is not None and judge.is_interactive:
                 tested, feedback = yield from self._talk(phase, program, test, feedback, passes_left - 1)
             else:
-                ran = (yield Turn(program=_going_on(phase, program)))[WorkerRole.PROGRAM][0]
+                ran = yield from self._run(phase, program)
                 self._spent([ran])
                 tested, feedback = yield from self._check_output(ran, stdin, test, feedback, passes_left - 1)
             following = tested.checked.next_input
@@ -458,6 +468,22 @@ class AttemptInTurns:
         tested = yield from self._settle_fault(tested, program, index, seat)
         why = self._why(index, stdin, program, tested) if self._explain else None
         return replace(tested, seconds=self._cpu - cpu, wall=self._wall - wall, ran=None, why=why)
+
+    def _run(self, phase: Phase, program: Whole) -> Steps[Executed]:
+        """Run the program once.
+
+        Python runs without an interpreter's start. There it may do less than in an interpreter of its own: where that may be
+        why it failed, and only there, an interpreter decides.
+        """
+        if is_plain_python(self._job):
+            text = ProgramRun("run", program.files, (replace(phase, argv=()),), goes_on=self._has_run)
+            self._has_run = True
+            ran = (yield Turn(python=text))[WorkerRole.PYTHON][0]
+            if ran.is_good or ran.limit in ("cpu", "output"):
+                return ran
+        if not self._is_built:
+            yield from self._built(program)
+        return (yield Turn(program=_going_on(phase, program)))[WorkerRole.PROGRAM][0]
 
     def _why(self, index: int, stdin: bytes, program: Whole, tested: JudgedTest) -> Raw | None:
         checked, ran = tested.checked, tested.ran
@@ -607,19 +633,21 @@ class StreamMarker:
         self.stop: int | None = None
         """A descriptor; once it is readable, what runs is ended, and so are the workers."""
         self._judges: WorkerPool | None = None
+        self._pythons: WorkerPool | None = None
         self._judged_by: set[str] = set()
         self._right = RightOutputs(languages)
 
     @property
     def level(self) -> Isolation:
         """The weakest level of isolation that was reached."""
-        return max(self._programs.level, self._judges.level) if self._judges else self._programs.level
+        return max(pool.level for pool in (self._programs, self._judges, self._pythons) if pool is not None)
 
     def close(self) -> None:
-        """End the judges' workers."""
-        if self._judges is not None:
-            self._judges.close()
-            self._judges = None
+        """End the judges' workers, and those of Python."""
+        for pool in (self._judges, self._pythons):
+            if pool is not None:
+                pool.close()
+        self._judges = self._pythons = None
 
     def run(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, Outcome]]:
         """Mark every job, an answer to a problem for which `goes_in_turns`; yield each with its outcome as it is done.
@@ -633,31 +661,39 @@ class StreamMarker:
         if names and self._judges is None:
             self._judged_by |= names
             folders = dict.fromkeys(folder for name in sorted(self._judged_by) for folder in find(name).folders)
-            self._judges = WorkerPool(
-                count=self._programs.count,
-                isolation=self._isolation,
-                interpreter=Interpreter(),
-                at_most=self._at_most,
-                pinned=self._programs.is_pinned,
-                main="runner",
-                folders=tuple(folders),
-            )
+            self._judges = self._pool("runner", folders)
+        in_python = any(map(is_plain_python, jobs))
+        if in_python and self._pythons is None:
+            self._pythons = self._pool("supervisor")
         under = {str(number): job for number, job in enumerate(jobs)}
         attempts = (
             (key, AttemptInTurns(job, lambda: self.level, self._right, explain=self._explain).steps)
             for key, job in list(under.items())
         )
-        seats: Seats[Outcome] = Seats(self._programs, self._judges if names else None, self.stop)
+        seats: Seats[Outcome] = Seats(
+            self._programs, self._judges if names else None, self._pythons if in_python else None, self.stop
+        )
         for key, result in seats.run(attempts):
             job = under.pop(key)
             yield job, self._lost(job, result) if isinstance(result, Lost) else result
+
+    def _pool(self, main: str, folders: Iterable[str] = ()) -> WorkerPool:
+        return WorkerPool(
+            count=self._programs.count,
+            isolation=self._isolation,
+            interpreter=Interpreter(),
+            at_most=self._at_most,
+            pinned=self._programs.is_pinned,
+            main=main,
+            folders=tuple(folders),
+        )
 
     def _lost(self, job: Job, lost: Lost) -> Outcome:
         message = f"the worker of the {lost.side} was lost twice while it ran"
         outcome = all_failed(
             job.sample, ErrorKind.OTHER, message=message, isolation=self.level, error_type="Crash", flags=(LOST,)
         )
-        if lost.side is WorkerRole.PROGRAM:
+        if lost.side is not WorkerRole.JUDGE:
             return replace(outcome, flags=("crash",))
         tests = tuple(replace(test, result="JE") for test in outcome.tests)
         return replace(outcome, tests=tests, error=None, benchmark_fault=message)

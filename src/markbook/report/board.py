@@ -8,7 +8,17 @@ from typing import Any
 
 from markbook.report import charts
 from markbook.report.html import policy, render_template, show_picture, style
-from markbook.report.page import MOST_BYTES, Chart, Page, Problem, Section, ShownAnswer, ShownTest, find_difference
+from markbook.report.page import (
+    MOST_BYTES,
+    Chart,
+    Page,
+    Problem,
+    Section,
+    ShownAnswer,
+    ShownTest,
+    find_difference,
+    show_start,
+)
 from markbook.report.words import folder_names, missing_text, run_costs
 from markbook.results.comparison import Comparison, headline, tables
 from markbook.results.kind import Entry, Shown, open_results
@@ -96,7 +106,9 @@ def _headline(board: Leaderboard, scale: Scale) -> str:
     near = [standing.model for standing in others if set(standing.group) & set(best.group)]
     score = f"{cut(best.model, _NAME)} ({scale.value(best.summary.value)})"
     if not near:
-        return f"{score} is significantly better than all {len(others)} others."
+        return (
+            f"{score} is significantly better than {'the other' if len(others) == 1 else f'all {len(others)} others'}."
+        )
     named = " and ".join(cut(model, _NAME) for model in near) if len(near) < 3 else f"{len(near)} others"
     rest = len(others) - len(near)
     return f"{score} does not differ significantly from {named}" + (
@@ -160,15 +172,15 @@ def comparison_page(runs: Sequence[Run], sheet: Sheet, comparison: Comparison) -
         samples.setdefault(change, []).append(sample)
     order = [change for change in (CHANGES if len(sheet.models) == 2 else DIFFERENCES) if change in samples]
     rows = tuple(
-        (change, str(len(ids)), ", ".join(ids[:_IDS]) + (f" and {len(ids) - _IDS} more" if len(ids) > _IDS else ""))
+        (change, str(len(ids)), ", ".join(ids[:_IDS]) + (f", and {len(ids) - _IDS} more" if len(ids) > _IDS else ""))
         for change, ids in ((change, samples[change]) for change in order)
     )
-    title = f"From {sheet.models[0]} to {sheet.models[1]}" if len(sheet.models) == 2 else "What the models made of them"
+    title = f"From {sheet.models[0]} to {sheet.models[1]}" if len(sheet.models) == 2 else "Outcomes of the samples"
     changed = Table(title, ("Change", "Samples", "Which"), rows, frozenset({1}))
     ranking, pairs, *others = tables(comparison)
     picture = draw_standings(comparison.standings, sheet)
     alt = f"{comparison.metric} of each model with its interval; the table below has the same numbers"
-    lead = "Read them below: choose a change, open a sample, and the answers stand one under the other."
+    lead = "Open a sample to read the answers of all models one below the other; 'Change' below filters the list."
     sections = [
         Section("scores", "Scores", "", (ranking,), None if picture is None else Chart(picture, alt)),
         Section("differences", "Differences", "", (pairs,)),
@@ -177,7 +189,7 @@ def comparison_page(runs: Sequence[Run], sheet: Sheet, comparison: Comparison) -
     ]
     facts = [
         (str(run.manifest.get("name") or run.folder.name),
-         f"markbook {run.command} {run.manifest.get('markbook', '')}, {str(run.manifest.get('started') or '')[:16].replace('T', ' ')}")
+         f"markbook {run.command} {run.manifest.get('markbook', '')}, {show_start(run.manifest.get('started'))}")
         for run in runs
     ]  # fmt: skip
     facts += run_costs(runs)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,14 @@ from markbook.report import run_pages
 from markbook.report.board import comparison_page
 from markbook.report.html import keys_script, render as render_page, render_template as render
 from markbook.report.local_server import LocalServer, NotFound, Reply, Request, whole
+from markbook.report.page import show_start
 from markbook.report.run_index import Index, Query
 from markbook.report.run_pages import SIDES, ListedRun, address, alike, describe_run, find_side, read_query, trend_page
 from markbook.report.words import costs
 from markbook.results.compare import read_sheets
 from markbook.results.comparison import compare_sheet
-from markbook.results.kind import open_results
+from markbook.results.kind import get_sheet, open_results
+from markbook.results.sheet import Sheet
 from markbook.store import Run, open_run
 from markbook.store.reader import foreign_paths
 
@@ -35,6 +38,7 @@ _EVERY = 1 << 62
 _SHORT_LOOK = 0.2
 _FIRST_LOOK = 1.0
 """Seconds that a page waits for the index before it shows what there is."""
+_COUNTS = ("isolation", "attempts", "answers")
 _OTHERS = 200
 """Attempts at the same item that the page of one names."""
 _LIVE_SECONDS = 3.0
@@ -74,6 +78,8 @@ class _Opened:
     read: float = 0.0
     indexed: tuple[str, object] = ("", None)
     """The run's status and its last change when the index was begun."""
+    measures: tuple[object, Sheet | None] | None = None
+    """How its numbers were measured, with the run's status and last change when that was read."""
 
 
 class RunSite:
@@ -234,7 +240,27 @@ class RunSite:
 
     def _trend(self, number: int) -> str:
         this = describe_run(number, "", self.run(number))
-        return trend_page(number, [run for run in self._runs() if run.group == this.group])
+        runs = [run for run in self._runs() if run.group == this.group]
+        return trend_page(number, runs, self._measures)
+
+    def _measures(self, number: int) -> Sheet | None:
+        """Return the sheet of a run with no marks but those that lack something; None of one that cannot be read."""
+        opened = self._opened[number]
+        if not isinstance(run := opened.run, Run):
+            return None
+        state = (run.status, run.manifest.get("updated"))
+        if opened.measures is None or opened.measures[0] != state:
+            sheet = None
+            with contextlib.suppress(*run_pages.UNREADABLE):  # its scores stand in its run.json all the same
+                sheet = get_sheet(open_results(run), None)
+                # What `differences` reads: a whole sheet would be as large as the run.
+                lacking = {
+                    model: {sample: cell for sample, cell in cells.items() if cell.gaps}
+                    for model, cells in sheet.marks.items()
+                }
+                sheet = replace(sheet, marks=lacking, digests={}, meta={}, aliases=dict)
+            opened.measures = (state, sheet)
+        return opened.measures[1]
 
     def _run(self, number: int, query: Mapping[str, str]) -> str:
         index = self.index(number)
@@ -246,23 +272,28 @@ class RunSite:
         if index.is_done:
             index.wait_for_headline(_FIRST_LOOK)
         manifest = run.manifest
-        facts = [("Command", run.command), ("Status", run.status), ("Started", str(manifest.get("started", "")))]
-        facts += [(name, str(manifest[name])) for name in ("isolation", "attempts", "answers") if name in manifest]
+        facts = [("Command", run.command), ("Status", run.status), ("Started", show_start(manifest.get("started")))]
+        facts += [(name.capitalize(), str(manifest[name])) for name in _COUNTS if name in manifest]
         listed = describe_run(number, run.folder.name, run)
+        metric, models = listed.group[-1], {score.model for score in listed.scores}
+        # The latest with a model of this run, or else the latest of this benchmark.
         older = [
-            other
+            (not models.isdisjoint(score.model for score in other.scores), other.started, other.number)
             for other in self._runs()
-            if other.scores and other.group == listed.group and other.started < listed.started
-        ]
+            if models and other.scores and other.group == listed.group and other.started < listed.started
+        ]  # fmt: skip
         facts += [("Tags", ", ".join(listed.tags))] if listed.tags else []
         facts += costs(manifest)
-        facts += [(score.model, f"{score.value} {score.span}".strip()) for score in listed.scores[:12]]
+        facts += [
+            (score.model, " ".join(filter(None, (score.value, metric, score.span)))) for score in listed.scores[:12]
+        ]
         about: dict[str, Any] = {
             "title": listed.title, "facts": facts, "size": PAGE_ROWS, "failure": index.failure,
             "has_report": (run.folder / "report.html").is_file(), "is_live": run.status == "running",
             "planned": getattr(index.results, "n_planned", 0) if run.status == "running" else 0,  # the whole journal says it
             "headline": index.headline,
-            "previous": max(older, key=lambda other: other.started).number if older and listed.scores else None,
+            "previous": max(older)[-1] if older else None,
+            "metric": metric,
         }  # fmt: skip
         return run_pages.run_page(index, number, about, query)
 

@@ -279,7 +279,7 @@ class _Lines:
     @property
     def need(self) -> float:
         """Return how wide the whole is with its names."""
-        return self.right + 14 if self.is_wide else max(map(text_width, self.labels), default=0.0)
+        return self.right + 14 if self.is_wide else max(map(text_width, self.labels), default=0.0) + self.left + 5
 
     @property
     def pitch(self) -> float:
@@ -296,7 +296,9 @@ class _Lines:
     def names(self) -> str:
         if self.is_wide:
             return "".join(words(self.left - 6, self.middle(at), name, "end") for at, name in enumerate(self.labels))
-        return "".join(words(0, self.top + self.pitch * at + 11, name) for at, name in enumerate(self.labels))
+        return "".join(
+            words(self.left + 5, self.top + self.pitch * at + 11, name) for at, name in enumerate(self.labels)
+        )
 
 
 def _spans(
@@ -436,7 +438,7 @@ def curves(
 ) -> Picture:  # fmt: skip
     """Return one line a series over ordered steps; rows have series, x, value, low, high.
 
-    `band` draws the intervals as bands, otherwise as bars.
+    `band` draws the intervals as bands, otherwise as bars. A row with `breaks` is not joined to the one before it.
     """
     labels, colours = shorten_labels(series, x_order), assign_colours(series)
     lines = {name: [row for row in rows if row["series"] == name and row["value"] is not None] for name in series}
@@ -466,7 +468,6 @@ def curves(
 
 
 def _curve(spots: Sequence[tuple[float, Any]], up: AxisScale, colour: str, *, band: bool) -> str:
-    line = " ".join(f"{plain(x)},{plain(up(row['value']))}" for x, row in spots)
     parts = []
     if band and len(spots) > 1:
         over = [f"{plain(x)},{plain(up(row['high']))}" for x, row in spots]
@@ -474,11 +475,11 @@ def _curve(spots: Sequence[tuple[float, Any]], up: AxisScale, colour: str, *, ba
         parts.append(mark("polygon", points=" ".join(over + under), fill=colour, fill_opacity="0.18"))
     else:
         parts += [_upright(x, row, up, colour) for x, row in spots]
-    parts.append(
-        mark(
-            "polyline", points=line, fill="none", stroke=colour, stroke_width=2, stroke_opacity="1" if band else "0.35"
-        )
-    )
+    opacity = "1" if band else "0.35"
+    starts = [at for at, (_, row) in enumerate(spots) if at == 0 or row.get("breaks")]
+    for start, end in zip(starts, (*starts[1:], len(spots)), strict=True):
+        line = " ".join(f"{plain(x)},{plain(up(row['value']))}" for x, row in spots[start:end])
+        parts.append(mark("polyline", points=line, fill="none", stroke=colour, stroke_width=2, stroke_opacity=opacity))
     parts += [mark("circle", cx=x, cy=up(row["value"]), r=4, fill=colour) for x, row in spots]
     return "".join(parts)
 

@@ -22,13 +22,15 @@ from typing import TYPE_CHECKING, Any
 
 from markbook.installed import version
 from markbook.report.charts import Picture
-from markbook.report.page import Page
+from markbook.report.page import Page, show_start
 from markbook.results.sheet import STATUSES
 from markbook.text import Table, visible
 from markbook.text.format import NOTHING, format_number
 from markbook.types import digest_text
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from jinja2 import Environment
     from markupsafe import Markup
 
@@ -91,6 +93,7 @@ def render(page: Page) -> str:
         topic_number={topic: str(number) for number, topic in enumerate(page.topics)} | {"": ""},
         version=version(),
         show_table=show_table,
+        places={problem.id: number for number, problem in enumerate(page.problems, start=1)},
         folded=_FOLDED,
     )
 
@@ -110,9 +113,9 @@ def show_picture(picture: Picture) -> Markup:
     return trust(picture.wide + picture.narrow)
 
 
-def show_table(table: Table) -> Any:
-    """Return a table as HTML that scrolls sideways where the screen is narrow."""
-    return environment().get_template("table.html.j2").module.show(table)  # type: ignore[attr-defined]  # a macro's name is not typed
+def show_table(table: Table, places: Mapping[str, int]) -> Any:
+    """Return a table as HTML that scrolls sideways where the screen is narrow; a sample leads to its place below."""
+    return environment().get_template("table.html.j2").module.show(table, places)  # type: ignore[attr-defined]  # a macro's name is not typed
 
 
 def whole_names(text: str) -> Markup:
@@ -204,7 +207,7 @@ def environment() -> Environment:
     environment.globals["nothing"] = NOTHING
     environment.filters["code"] = lambda text: trust(highlight(text))
     environment.filters["whole"], environment.filters["without"] = whole_names, without_prompt
-    environment.filters["number"] = format_number
+    environment.filters["number"], environment.filters["start"] = format_number, show_start
     return environment
 
 

@@ -151,9 +151,15 @@ class ShownStep:
 
 
 def order_steps(trace: Trace) -> tuple[float | None, list[Step]]:
-    """Return when a run began, and its steps as they are shown: by their times where all have one, else as the log has them."""
-    starts = [step.start for step in trace.steps if step.start is not None]
-    steps = list(trace.steps)
+    """Return when a run began, and its steps as they are shown: by their times where all have one, else as the log has them.
+
+    A message without an agent that repeats the result of a call is left out: the call has it.
+    """
+    results = {step.result for step in trace.steps if step.kind is StepKind.TOOL and step.result}
+    steps = [
+        step for step in trace.steps if step.kind is not StepKind.MESSAGE or step.agent or step.text not in results
+    ]
+    starts = [step.start for step in steps if step.start is not None]
     begin = min(starts if trace.start is None else [trace.start, *starts], default=None)
     return begin, sorted(steps, key=lambda step: step.start or 0.0) if len(starts) == len(steps) else steps
 

@@ -14,7 +14,7 @@ from typing import Protocol
 from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urlsplit
 
 from markbook.errors import MarkbookError
-from markbook.report.html import content_digest, style
+from markbook.report.html import content_digest, render_template, style
 
 COOKIE = "markbook_token"
 MOST_FIELDS = 50
@@ -189,12 +189,16 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             # From here on somebody with a token asks: what goes wrong may be said in full.
             reply = self.server.pages.answer(Request(path, query, who, form))
         except NotFound as error:
-            self._refuse(HTTPStatus.NOT_FOUND, str(error) or "There is no such page.")
+            self._explain(HTTPStatus.NOT_FOUND, str(error) or "This address has no page.")
         except MarkbookError as error:  # what is wrong with one run is said on its page, not by a closed connection
-            self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, str(error))
+            self._explain(
+                HTTPStatus.CONFLICT, f"{error.at}: {error.message}" if error.at else error.message, error.hint
+            )
         except Exception as error:  # noqa: BLE001 - a server's border: whatever lies in a run, the others are shown
             _log.exception("the page %s cannot be made", path)
-            self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, f"This page cannot be made: {type(error).__name__}: {error}")
+            self._explain(
+                HTTPStatus.INTERNAL_SERVER_ERROR, f"This page cannot be made: {type(error).__name__}: {error}"
+            )
         else:
             self._send(reply)
 
@@ -210,6 +214,11 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def _refuse(self, status: HTTPStatus, words: str) -> None:
         self._send(Reply(words, status, "text/plain"))
+
+    def _explain(self, status: HTTPStatus, words: str, hint: str = "") -> None:
+        """Show somebody who may come why a page is not there."""
+        title = "Not found" if status is HTTPStatus.NOT_FOUND else "This page cannot be shown"
+        self._send(Reply(render_template("browse/refused.html.j2", title=title, words=words, hint=hint), status))
 
     def _send(self, reply: Reply) -> None:
         data = reply.body.encode() if isinstance(reply.body, str) else reply.body

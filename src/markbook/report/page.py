@@ -125,6 +125,11 @@ class Page:
     """The result in one sentence, and what would tell more."""
 
 
+def show_start(started: object) -> str:
+    """Return when a run began, to the minute."""
+    return str(started or "")[:16].replace("T", " ")
+
+
 def of_run(page: Page, manifest: Mapping[str, Any]) -> Page:
     """Return a page that says in its head which run it is of: its labels, day, command, version and inputs."""
     inputs, tags = manifest.get("inputs") or {}, manifest.get("tags")
@@ -134,7 +139,7 @@ def of_run(page: Page, manifest: Mapping[str, Any]) -> Page:
         ("Run", str(manifest.get("name") or "")),
         ("Tags", ", ".join(map(str, tags if isinstance(tags, list) else ()))),
         ("Notes", str(manifest.get("notes") or "")),
-        ("Started", str(manifest.get("started") or "")[:16].replace("T", " ")),
+        ("Started", show_start(manifest.get("started"))),
         ("Made by", f"markbook {manifest.get('command', '')} {manifest.get('markbook', '')}".strip()),
         *((who, words) for who, words in costs(manifest) if who == "Model"),
         ("Inputs (SHA-256)", ", ".join(digests[:3]) + more),

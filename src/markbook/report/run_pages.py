@@ -8,7 +8,7 @@ import difflib
 import io
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -19,8 +19,9 @@ from markbook.report.html import render_template as render, show_picture, withou
 from markbook.report.item import reason_lines
 from markbook.report.local_server import NotFound, whole
 from markbook.report.run_index import SORTS, TOPIC_MODELS, Index, Query
+from markbook.results.compare import differences
 from markbook.results.kind import Entry, ReplyUsage, Shown
-from markbook.results.sheet import SOLVES, STATUSES, rank_attempt
+from markbook.results.sheet import SOLVES, STATUSES, Sheet, rank_attempt
 from markbook.store import Run
 from markbook.text import csv_cell, cut, markdown, markdown_table
 from markbook.text.format import DIGITS, NOTHING, Scale, format_level, format_number
@@ -160,7 +161,7 @@ _TEXT_SECONDS = 2.0
 """For so long texts are looked through before a page says how far it came."""
 _CELL = 400
 _LINES = 2_000
-_UNREADABLE = (MarkbookError, OSError, ValueError, KeyError, TypeError, AttributeError)
+UNREADABLE = (MarkbookError, OSError, ValueError, KeyError, TypeError, AttributeError)
 """What an attempt's row raises that is damaged, or does not begin where an address says."""
 
 
@@ -224,7 +225,7 @@ def has_words(index: Index, entry: Entry, words: str) -> bool:
     """Return whether an attempt has each of these words in its name, its answer or what is said of it."""
     try:
         attempt = index.results.show_attempt(entry.location)
-    except _UNREADABLE:
+    except UNREADABLE:
         return False
     why = str(attempt.why.to_record()) if attempt.why else ""
     text = f"{attempt.sample}\n{attempt.text}\n{attempt.error}\n{why}".casefold()
@@ -239,7 +240,7 @@ def find_side(index: Index, number: int, location: int) -> Side:
     """
     try:
         return Side(number, location, index.results.show_attempt(location))
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise NotFound from error
 
 
@@ -255,7 +256,7 @@ def matrix_page(index: Index, number: int, name: str, parameters: Mapping[str, s
         try:
             attempt = index.results.show_attempt(square.first.location)
             return cut(attempt.error or without_prompt(attempt.text, attempt.prompt), _CELL)
-        except _UNREADABLE:
+        except UNREADABLE:
             return ""
 
     rows = [(item, [(square, words(square)) for square in squares]) for item, squares in matrix.rows]
@@ -320,7 +321,7 @@ def copy_attempts(index: Index, query: Query, words: str, form: str) -> Iterator
     for entry, row in zip(entries, rows, strict=True):
         texts: tuple[str, ...] = ("", "", "")
         usage = ReplyUsage()
-        with contextlib.suppress(*_UNREADABLE):  # the row is there, with what its list says of it
+        with contextlib.suppress(*UNREADABLE):  # the row is there, with what its list says of it
             attempt = index.results.show_attempt(entry.location)
             reason = attempt.error or ("\n".join(reason_lines(attempt.why)) if attempt.why else "")
             texts, usage = (attempt.prompt, attempt.text, reason), attempt.usage
@@ -495,8 +496,13 @@ def alike(runs: Sequence[ListedRun]) -> list[ListedRun]:
     return [replace(run, alike=counts[run.group] if run.scores else 1) for run in runs]
 
 
-def trend_page(number: int, runs: Sequence[ListedRun]) -> str:
-    """Return the scores of runs of one benchmark over time, one line a model.
+def trend_page(number: int, runs: Sequence[ListedRun], read_measures: Callable[[int], Sheet | None]) -> str:
+    """Return the scores of runs of one benchmark over time, one line a model and way of measuring.
+
+    Args:
+        number: the run's whose page leads here.
+        runs: of the benchmark.
+        read_measures: returns how the numbers of a run were measured, None where it does not say.
 
     Raises:
         NotFound: none of them has a score.
@@ -511,16 +517,24 @@ def trend_page(number: int, runs: Sequence[ListedRun]) -> str:
     marks: list[dict[str, Any]] = []
     rows = []
     before: dict[str, float] = {}
+    # By model, how the runs of its present line were measured: what compares with none of them begins another line.
+    lines: dict[str, list[tuple[str, Sheet]]] = {}
     for run in ordered:
+        measures = read_measures(run.number)
         for score in run.scores:
             value, low, high = score.points
-            marks.append({"series": score.model, "x": labels[run.number], "value": value, "low": low, "high": high})
-            last = before.get(score.model)
+            line = lines.setdefault(score.model, [])
+            own = [(labels[run.number], measures)] if measures is not None else []
+            breaks = next((words for other in line if own and (words := differences([other, *own]))), "")
+            lines[score.model] = [*([] if breaks else line), *own]
+            ends = {"low": low, "high": high, "breaks": bool(breaks)}
+            marks.append({"series": score.model, "x": labels[run.number], "value": value, **ends})
+            last = None if breaks else before.get(score.model)
             change = None if last is None else value - last
             change_text = format_number(change, 1 if score.is_percent else DIGITS, signed=True)
-            rows.append((run.number, run.title, run.started, score, change_text))
+            rows.append((run.number, run.title, run.started, score, change_text, breaks))
             before[score.model] = value
-    is_percent = all(score.is_percent for *_, score, _ in rows)
+    is_percent = all(row[3].is_percent for row in rows)
     domain = (0.0, 100.0) if is_percent else charts.round_range(mark[end] for mark in marks for end in ("low", "high"))
     picture = charts.curves(
         marks,
@@ -537,5 +551,6 @@ def trend_page(number: int, runs: Sequence[ListedRun]) -> str:
         number=number,
         n_older=len(scored) - len(ordered),
         rows=rows,
+        level=format_level(),
         picture=show_picture(picture),
     )

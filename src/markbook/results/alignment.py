@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal, TypedDict
 
 from markbook.errors import DataError
-from markbook.results.sheet import Cell, Sheet
+from markbook.results.sheet import CLUSTER, Cell, Sheet
 from markbook.types import digest_text
 
 
@@ -37,87 +38,141 @@ class AlignmentRecord(TypedDict):
     runs: list[AlignedRun]
 
 
-@dataclass(slots=True)
-class _Register:
-    """The samples met so far, and by what name."""
+_Group = dict[int, str]
+"""One sample: by the run's position what it is called there."""
+_Bearer = tuple[int, str, bool]
+"""A run's position, its name of a sample, and whether the content is what runs of ours know it by too."""
 
-    is_mixed: bool = False
-    """Whether the runs name their samples in ways of their own, as `is_mixed` tells."""
-    has_ids: bool = False
-    """Whether places stand beside ids, so that equal names say nothing."""
-    digests: dict[str, str] = field(default_factory=dict)
-    """By name; empty where the content is unknown."""
-    names: dict[tuple[str, int], str] = field(default_factory=dict)
-    """By content and its how-manieth occurrence in a run."""
-    elsewhere: dict[tuple[str, int], str] = field(default_factory=dict)
-    """The same of what other tools know a sample of ours by: two tasks may ask the same, so it says nothing among ours."""
-    differing: int = 0
-    """Samples that bear the id of another with different content."""
 
-    def common_names(self, run: str, sheet: Sheet) -> dict[str, str]:
-        """Return the common name of each of a run's samples; what has no counterpart yet gets one of its own."""
-        occurrences: Counter[str] = Counter()
-        names: dict[str, str] = {}
+class _Pairing:
+    """Which samples of several runs are one sample, by rules in which no run comes before another.
+
+    Made with those of equal names and equal content; then `join_by_content`, then `join_by_name`. Where these leave more than
+    one counterpart in a run, a sample has none.
+    """
+
+    def __init__(self, sheets: Sequence[Sheet], *, has_ids: bool) -> None:
+        """Take the runs' samples.
+
+        Args:
+            sheets: one a run.
+            has_ids: whether places stand beside ids, so that equal names of ours say nothing.
+        """
+        self.differing = 0
+        """Samples that bear the id of another with different content."""
+        self._sheets = sheets
+        self._has_ids = has_ids
+        names = [sheet.samples for sheet in sheets]
+
+        def describe(at: int) -> tuple[bool, bool, str, list[str], list[str]]:
+            sheet = sheets[at]
+            contents = [sheet.digests.get(name, "") for name in names[at]]
+            return sheet.loose, sheet.by_place, sheet.task, names[at], contents
+
+        # By what the runs are, so that whatever a rule leaves open is decided alike in any order of the arguments.
+        self._order = sorted(range(len(sheets)), key=describe)
+        self._groups: list[dict[str, _Group]] = [{} for _ in sheets]
+        alike: dict[tuple[str, str], _Group] = {}
+        for at in self._order:
+            for name in names[at]:
+                is_place, content = self._is_place(at, name), sheets[at].digests.get(name, "")
+                self._groups[at][name] = group = {} if is_place else alike.setdefault((name, content), {})
+                group[at] = name
+
+    def name_samples(self, titles: Sequence[str]) -> list[dict[str, str]]:
+        """Return the common name of each of every run's samples: that of the first run that has it.
+
+        Args:
+            titles: of the runs, put behind names that two samples bear.
+        """
+        common_names: dict[int, str] = {}
         names_used: set[str] = set()
-        aliases = sheet.aliases() if self.is_mixed else {}
-        for sample in sheet.samples:
-            content = sheet.digests.get(sample, "")
-            bare, alias, others = content.rpartition(":")[2], aliases.get(sample), tuple[str, ...]()
-            if sheet.loose and bare and "/" in sample:
-                # Another tool's sample of one of several tasks: two tasks may ask the same.
-                ours = [in_task(sample.partition("/")[0], bare), bare]
-            else:
-                ours = list(dict.fromkeys(key for key in (bare, alias.ours if alias else "") if key))
-                others = alias.others if alias else ()
-            keys = [(own_key, occurrences[own_key]) for own_key in ours]
-            places = [(other_key, occurrences[other_key]) for other_key in others]
-            # Counted after the keys are made: the first sample of a content has the number 0 in every run.
-            occurrences.update((*ours, *others))
-            name = self._match_sample(sample, (*keys, *places), sheet)
-            # Two samples of one run are never merged, however alike: the second gets a name of its own.
-            if name in names_used:
-                name = None  # another sample of this run is that one already
-            if name is None:
+        for title, groups in zip(titles, self._groups, strict=True):
+            for sample, group in groups.items():
+                if id(group) in common_names:
+                    continue
                 name, number = sample, 1
-                while name in self.digests:
-                    name = f"{sample} ({run})" if number == 1 else f"{sample} ({run} #{number})"
+                while name in names_used:
+                    name = f"{sample} ({title})" if number == 1 else f"{sample} ({title} #{number})"
                     number += 1
-                self.digests[name] = content
-            for key in keys:
-                # The run that comes first names a content; later ones are paired with it.
-                self.names.setdefault(key, name)
-            for key in places:
-                self.elsewhere.setdefault(key, name)
-            names[sample] = name
-            names_used.add(name)
-        return names
+                common_names[id(group)] = name
+                names_used.add(name)
+        return [{sample: common_names[id(group)] for sample, group in groups.items()} for groups in self._groups]
 
-    def _match_sample(self, sample: str, keys: Sequence[tuple[str, int]], sheet: Sheet) -> str | None:
-        content = sheet.digests.get(sample, "")
-        known_in = (self.names, self.elsewhere) if sheet.loose else (self.names,)
-        by_content = next((names[key] for key in keys for names in known_in if key in names), None)
-        if sheet.by_place and (content or self.has_ids):
-            return by_content
-        by_content = by_content if sheet.loose or self.is_mixed else None
-        digest = self.digests.get(sample)
-        if digest is None:
-            return by_content
-        # Only two digests of one maker can contradict each other: other tools ask the same in other words.
-        if digest and content and digest != content and _by(digest) == _by(content):
-            self.differing += by_content is None
-            return by_content
-        # One tool's id may be another's place: equal content says more than that they are spelled alike.
-        return sample if digest and digest == content else by_content or sample
+    def _is_place(self, at: int, name: str) -> bool:
+        """Whether a run's name of a sample is a place, which names nothing among ours: its content says which it is."""
+        sheet = self._sheets[at]
+        return sheet.by_place and bool(self._has_ids or sheet.digests.get(name))
+
+    def join_by_content(self) -> None:
+        """Make one sample of those that are known by the same content; in one run equal ones stay apart, in their order."""
+        # Two tasks may ask the same: what names the task says more.
+        with_task: dict[tuple[str, int], list[_Bearer]] = {}
+        without: dict[tuple[str, int], list[_Bearer]] = {}
+        mixed = is_mixed(self._sheets)
+        for at in self._order:
+            sheet = self._sheets[at]
+            if not mixed and not sheet.by_place:
+                continue
+            aliases = sheet.aliases() if mixed else {}
+            occurrences: Counter[str] = Counter()
+            for name in self._groups[at]:
+                alias = aliases.get(name)
+                bare = sheet.digests.get(name, "").rpartition(":")[2]
+                keys = [key for key in (bare, alias.ours if alias else "") if key]
+                if sheet.loose and bare and "/" in name:
+                    keys = [in_task(name.partition("/")[0], bare), bare]
+                for key in dict.fromkeys((*keys, *alias.others)) if alias else keys:
+                    bearers = with_task if ":" in key or (alias and key == alias.ours) else without
+                    bearers.setdefault((key, occurrences[key]), []).append((at, name, key in keys))
+                    occurrences[key] += 1
+        for bearers_of_key in itertools.chain(with_task.values(), without.values()):
+            if len(bearers_of_key) == 1:
+                continue
+            own = [(at, name) for at, name, is_own in bearers_of_key if is_own]
+            others = [(at, name) for at, name, is_own in bearers_of_key if not is_own]
+            # What other tools know samples of ours by says nothing among ours, nor which of two it is.
+            if own and self._join(own) and len({id(self._groups[at][name]) for at, name in others}) == 1:
+                self._join([own[0], *others])
+
+    def join_by_name(self) -> None:
+        """Make one sample of those of one name of which nothing says that they are of two samples."""
+        runs_by_name: dict[str, list[int]] = {}
+        for at in self._order:
+            for name in self._groups[at]:
+                runs_by_name.setdefault(name, []).append(at)
+        for name, runs in runs_by_name.items():
+            groups = {id(group): group for group in (self._groups[at][name] for at in runs)}
+            if len(groups) == 1:
+                continue
+            places = {at for at in runs if self._is_place(at, name)}
+            contents = {self._sheets[at].digests.get(name, "") for at in set(runs) - places} - {""}
+            # Only two digests of one maker can contradict each other: other tools ask the same in other words.
+            makers = {content.rpartition(":")[0] for content in contents}
+            if len(makers) == len(contents) and len({id(self._groups[at][name]) for at in places}) < 2:
+                self._join([(at, name) for at in runs])
+            elif len(places) < len(runs):
+                alone = sum(len(group) == 1 for group in groups.values())
+                self.differing += min(alone, len(groups) - 1)
+
+    def _join(self, nodes: Iterable[tuple[int, str]]) -> bool:
+        """Make one sample of these; return False where two of them would be of one run, which are never merged."""
+        groups = {id(group): group for group in (self._groups[at][name] for at, name in nodes)}
+        if len(groups) == 1:
+            return True
+        first, *others = groups.values()
+        if len({at for group in groups.values() for at in group}) < sum(map(len, groups.values())):
+            return False
+        for group in others:
+            for at, name in group.items():
+                first[at] = name
+                self._groups[at][name] = first
+        return True
 
 
 def in_task(task: str, content: str) -> str:
     """Return what content is known by in one of several tasks that may hold it."""
     return f"{task}:{content}"
-
-
-def _by(content: str) -> str:
-    """Return who made a digest: two tools ask the same in other words, so that theirs differing says nothing."""
-    return content.rpartition(":")[0]
 
 
 def is_mixed(sheets: Sequence[Sheet]) -> bool:
@@ -146,12 +201,14 @@ def merge_sheets(sheets: Sequence[tuple[str, Sheet]], notes: Sequence[str] = ())
         notes: what else a reader has to know.
 
     Raises:
-        DataError: the metrics or directions differ.
+        DataError: the metrics or directions differ, or two runs put a sample into different clusters.
     """
     kinds = {(sheet.metric, sheet.direction) for _, sheet in sheets}
     if len(kinds) > 1:
+        names = {metric for metric, _ in kinds}
         raise DataError(
-            "the runs are marked by different metrics: " + ", ".join(sorted(kind[0] for kind in kinds)),
+            "the runs are marked by different metrics: "
+            + ", ".join(sorted(names if len(names) > 1 else {f"{metric} ({way} is better)" for metric, way in kinds})),
             hint="name the metric of each with --metric, once for each name: --metric acc --metric match",
         )
     first = sheets[0][1]
@@ -164,8 +221,10 @@ def merge_sheets(sheets: Sequence[tuple[str, Sheet]], notes: Sequence[str] = ())
     if has_both:
         # A place in one run may be spelled as an id in another: their content alone says which are the same.
         sheets = [(run, sheet if sheet.loose else replace(sheet, by_place=True)) for run, sheet in sheets]
-    register = _Register(is_mixed([sheet for _, sheet in sheets]), has_both)
-    named = [register.common_names(run, sheet) for run, sheet in sheets]
+    pairing = _Pairing([sheet for _, sheet in sheets], has_ids=has_both)
+    pairing.join_by_content()
+    pairing.join_by_name()
+    named = pairing.name_samples([run for run, _ in sheets])
     titles = _titles(sheets)
     marks: dict[str, Mapping[str, Cell]] = {}
     origins = {}
@@ -174,8 +233,17 @@ def merge_sheets(sheets: Sequence[tuple[str, Sheet]], notes: Sequence[str] = ())
         for model, cells in sheet.marks.items():
             marks[titles[at, model]] = {named[at][sample]: cell for sample, cell in cells.items()}
             origins[titles[at, model]] = at, model
-        # What an earlier run says of a sample stands.
-        meta = {**{named[at].get(sample, sample): about for sample, about in sheet.meta.items()}, **meta}
+        for sample, about in sheet.meta.items():
+            if (name := named[at].get(sample)) is None:
+                continue
+            earlier = meta.setdefault(name, about)
+            others = {word: about[word] for word in earlier.keys() & about.keys() if about[word] != earlier[word]}
+            if CLUSTER in others:
+                clusters = " and ".join(map(repr, sorted((earlier[CLUSTER], others[CLUSTER]))))
+                hint = "name the clusters alike in all files, or leave them out of all but one"
+                raise DataError(f"the item {sample!r} is in two clusters, {clusters}", hint=hint)
+            if earlier != about:  # of what two runs say differently nothing is said
+                meta[name] = {**earlier, **about, **dict.fromkeys(others, "")}
     ends = min(sheet.range[0] for _, sheet in sheets), max(sheet.range[1] for _, sheet in sheets)
     common = set.intersection(*(set(names.values()) for names in named))
     runs: list[AlignedRun] = [
@@ -186,7 +254,7 @@ def merge_sheets(sheets: Sequence[tuple[str, Sheet]], notes: Sequence[str] = ())
     alignment: AlignmentRecord = {
         "by": "content" if by_content else "id",
         "n_common": len(common),
-        "n_same_id_other_content": register.differing,
+        "n_same_id_other_content": pairing.differing,
         "runs": runs,
     }
     notes = *notes, *_list_warnings(sheets, alignment)

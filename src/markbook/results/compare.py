@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from markbook.errors import DataError, UsageError, suggest
+from markbook.marks import OTHER_TOOL
 from markbook.measurements import SIGNIFICANCE
 from markbook.results.alignment import is_mixed, merge_sheets, places_and_ids
 from markbook.results.comparison import Comparison, compare_sheet
@@ -25,6 +26,8 @@ _NO_MATTER = ("seed:",)
 """Parts of a signature that say how often luck was drawn, not what was measured."""
 OWN_CODE = "own code:"
 """How the part of a signature begins that stands for a task's own Python files."""
+OWN_FILES = "own files:"
+"""Likewise for the files that these read."""
 _HINT = "measure both alike; `markbook compare --allow-different-measures` compares them all the same, with a note"
 
 
@@ -94,10 +97,18 @@ def differing(
     if not common and len(set(first.values())) == len(set(second.values())) == 1:
         pairs = [(next(iter(first.values())), next(iter(second.values())))]
     for signature, other in pairs:
+        tools = [side.partition("|")[0] for side in (signature, other) if side.startswith(OTHER_TOOL)]
+        if tools and tools != [tools[0]] * 2:
+            continue  # two tools word alike in other words
         parts, others = _parts(signature), _parts(other)
-        # Runs of before do not say by which code their right answers and filters were made.
-        if not all(any(part.startswith(OWN_CODE) for part in side) for side in (parts, others)):
-            parts, others = ({part for part in side if not part.startswith(OWN_CODE)} for side in (parts, others))
+        if tools:
+            # What one file of a tool does not say, as those of other versions do, may be the same.
+            stated = {_setting(part) for part in parts} & {_setting(part) for part in others}
+            parts, others = ({part for part in side if _setting(part) in stated} for side in (parts, others))
+        # Runs of before do not say by which code their right answers and filters were made, nor what that read.
+        for own in (OWN_CODE, OWN_FILES):
+            if not all(any(part.startswith(own) for part in side) for side in (parts, others)):
+                parts, others = ({part for part in side if not part.startswith(own)} for side in (parts, others))
         if signature and other and parts != others and not (is_planned and parts < others):
             return parts - others, others - parts
     return None
@@ -105,6 +116,11 @@ def differing(
 
 def _parts(signature: str) -> set[str]:
     return {part for part in signature.split("|") if not part.startswith(_NO_MATTER)}
+
+
+def _setting(part: str) -> str:
+    """Return which setting a part of another tool's signature is of."""
+    return part.partition(":")[0]
 
 
 RunLike = Run | str | os.PathLike[str]

@@ -70,7 +70,7 @@ def tables(comparison: Comparison, *, all_pairs: bool = False, narrow: bool = Fa
         solved = []
         for name, ids in (*comparison.only_solved_by.items(), ("no model", comparison.solved_by_none)):
             if ids:
-                more = f" and {len(ids) - _IDS_SHOWN} more" if len(ids) > _IDS_SHOWN else ""
+                more = f", and {len(ids) - _IDS_SHOWN} more" if len(ids) > _IDS_SHOWN else ""
                 solved.append((name, str(len(ids)), ", ".join(ids[:_IDS_SHOWN]) + more))
         heads = ("Model", "Samples", "Which")
         tables.append(Table(SOLVED, heads, tuple(solved), frozenset({1}), SOLVES))
@@ -140,6 +140,9 @@ def _pairs(comparison: Comparison, *, all_pairs: bool, narrow: bool) -> Table:
         f"First minus second, in {unit}, over the samples both have. MDE: the minimum detectable effect at this number "
         "of samples (80 % power). Adjusted by Holm."
     )
+    records = (pair.differences(comparison.range[1] - comparison.range[0]) for pair in pairs)
+    if any(differences is not None and differences.is_lopsided for differences in records):
+        note += " No MDE where a few samples differ by far more than the others: what could be shown is not known."
     if remaining:
         note += f" {remaining} more pairs: --all-pairs or --json."
     level = f"{format_level(usual=1 - comparison.alpha)} CI"

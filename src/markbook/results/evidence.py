@@ -57,10 +57,15 @@ def read_judge_marks(name: str, stats: Mapping[str, object]) -> Evidence | None:
         Finding(f"judge {_text(judge, _NAME)}", "", words=facts_text(_mapping(judge_marks)))
         for judge, judge_marks in list(by_judge.items())[:_MOST]
     ]
-    named = {"n": "replies that counted", "n_missing": "replies without a mark", "deviation": "deviation",
-             "coverage": "share of the text read", "quotes": "quotes", "quotes_found": "quotes found in the text",
+    named = {"n": "valid replies", "n_missing": "invalid replies", "deviation": "deviation",
+             "coverage": "share of the text read", "quotes": "quotes", "quotes_found": "of them in the text",
              "flipped": "changed their mind with the order"}  # fmt: skip
-    facts = {words: stats[key] for key, words in named.items() if stats.get(key) not in (None, "")}
+    unsaid = {"n_missing", "flipped", "quotes", *(() if stats.get("quotes") else ("quotes_found",))}  # where they are 0
+    facts = {
+        words: value
+        for key, words in named.items()
+        if (value := stats.get(key)) not in (None, "") and (value or key not in unsaid)
+    }
     return Evidence(name, facts_text(facts), tuple(findings))
 
 

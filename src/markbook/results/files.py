@@ -32,7 +32,9 @@ def _lost(row: Mapping[str, object]) -> Mapping[str, Mapping[str, object]]:
 
 def reasons_text(row: Mapping[str, object]) -> str:
     """Return why values of a row are missing, in one line."""
-    return "; ".join(f"{name}: {reason.kind} {reason.detail}" for name, reason in collect_reasons(row).items())
+    return "; ".join(
+        f"{name}: {reason.detail} ({reason.kind.replace('_', ' ')})" for name, reason in collect_reasons(row).items()
+    )
 
 
 def get_value(values: Mapping[str, object], name: str, row: Mapping[str, object]) -> float | Missing:

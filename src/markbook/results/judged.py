@@ -8,7 +8,7 @@ from pathlib import Path
 
 from markbook.errors import DataError
 from markbook.files.jsonl import Line
-from markbook.results.kind import Results, open_results
+from markbook.results.kind import Results, get_sheet, open_results
 from markbook.results.sheet import Sheet
 from markbook.store import open_run
 
@@ -64,7 +64,7 @@ def read_judged(
     """
     run = open_run(path)
     results = open_results(run)
-    sheet = results.sheet(metric)
+    sheet = get_sheet(results, metric)
     answers_by_key: dict[tuple[str, str], JudgedAnswers] = {}
     without: set[tuple[str, str]] = set()
     for entry in results.entries():

@@ -33,10 +33,16 @@ class ModelNoise:
     pass_hat: dict[int, Estimate]
     """pass^k by k with its interval, where all values are 0 or 1 and every item has as many."""
     repeats: dict[float, int]
-    """How many repeats show a difference, by the difference (a share of the range)."""
+    """How many repeats show a difference, by the difference (a share of the range); of repeats that were all equal, at most."""
+
+    @property
+    def is_still(self) -> bool:
+        """Whether repeats were made and none was seen to vary."""
+        return self.noise.mixed == 0
 
     def to_record(self) -> dict[str, object]:
         """Return plain JSON values."""
+        repeats = {f"{gap:g}": count for gap, count in self.repeats.items()}
         return {
             "model": self.model,
             **self.noise.to_record(),
@@ -44,7 +50,8 @@ class ModelNoise:
             "n_missing": self.n_missing,
             "pass_hat": {str(k): estimate.value for k, estimate in self.pass_hat.items()},
             "pass_hat_intervals": {str(k): hat.to_record()["interval"] for k, hat in self.pass_hat.items()},
-            "repeats_needed": {f"{gap:g}": count for gap, count in self.repeats.items()},
+            "repeats_needed": {} if self.is_still else repeats,
+            "most_repeats_needed": repeats if self.is_still else {},
         }
 
 
@@ -81,9 +88,9 @@ def noise_of_model(model: str, sheet: Sheet, *, seed: int = 0) -> ModelNoise:
         for sample, cell in sheet.marks[title].items():
             repeats.setdefault(sample, []).extend(cell.values or ([] if cell.value is None else [cell.value]))
             missing += sum(cell.gaps.values())
-    noise = estimate_noise([*repeats.values()], seed=seed)
-    several = [values for values in repeats.values() if len(values) >= 2]
     width = sheet.range[1] - sheet.range[0]
+    noise = estimate_noise([*repeats.values()], seed=seed, width=width)
+    several = [values for values in repeats.values() if len(values) >= 2]
     # 1 of 0..5 is a bad mark, and of a metric where less is better 0 is what passes; of an open range nothing is known.
     is_pass_or_fail = sheet.range == (0.0, 1.0) or not math.isfinite(width)
     is_binary = is_pass_or_fail and all(value in (0.0, 1.0) for values in several for value in values)
@@ -92,9 +99,9 @@ def noise_of_model(model: str, sheet: Sheet, *, seed: int = 0) -> ModelNoise:
     # Up to the fewest repeats of any item: beyond that k the mean would be over other items.
     most = min((n for n, _ in counts), default=0)
     hats = {k: pass_hat_k_summary(counts, k, seed=seed) for k in range(1, min(most, 64) + 1)}
-    needed = {}
-    if noise.within is not None and math.isfinite(width):
-        needed = {gap: repeats_needed(noise.within, noise.n_items, gap * width) for gap in _DIFFERENCES}
+    needed, within = {}, noise.largest_within if noise.mixed == 0 else noise.within
+    if within is not None and math.isfinite(width):
+        needed = {gap: repeats_needed(within, noise.n_items, gap * width) for gap in _DIFFERENCES}
     return ModelNoise(
         model,
         noise,
@@ -116,7 +123,9 @@ def tables(noises: Sequence[ModelNoise], metric: str) -> list[Table]:
         items = f"{noise.n_items} (+{model_noise.n_single} single, {model_noise.n_missing} missing)"
         shares = (_share(getattr(noise, name), noise.intervals.get(name)) for name in ("mixed", "flip"))
         reliability = _PLAIN.with_interval(noise.reliability, noise.intervals.get("reliability"))
-        rows.append((model_noise.model, items, *shares, format_number(noise.difference), reliability))
+        largest = noise.largest_difference
+        difference = format_number(noise.difference) if largest is None else f"at most {format_number(largest)}"
+        rows.append((model_noise.model, items, *shares, difference, reliability))
     headers = ("Model", "Samples run again", "Not always equal", "Differs between two runs", "Two runs must differ by",
                "Split-half reliability")  # fmt: skip
     level = " or ".join(sorted({format_level(usual=model_noise.noise.confidence) for model_noise in noises}))
@@ -124,6 +133,13 @@ def tables(noises: Sequence[ModelNoise], metric: str) -> list[Table]:
         f"{level} CI over the samples in brackets. Two runs must differ: beyond it ({level}) repeating alone does not "
         "explain a difference of two single runs."
     )
+    for model_noise in (model_noise for model_noise in noises if model_noise.is_still):
+        noise = model_noise.noise
+        note += f" {model_noise.model}: nothing was seen to vary in {noise.n_values} values of {noise.n_items} samples"
+        # The limits come from the interval of the share, and so they exist where it does.
+        bound = noise.intervals["mixed"]
+        share = "" if bound is None else f"up to {format_percent(bound.high)} of all samples like these may vary"
+        note += f"; {share}." if share else "."
     tables = [Table(f"Noise of {metric}", headers, tuple(rows), frozenset({2, 3, 4, 5}), note)]
     if any(model_noise.pass_hat for model_noise in noises):
         most = max(max(model_noise.pass_hat, default=0) for model_noise in noises)
@@ -142,7 +158,12 @@ def tables(noises: Sequence[ModelNoise], metric: str) -> list[Table]:
     if any(model_noise.repeats for model_noise in noises):
         gaps = list(dict.fromkeys(gap for model_noise in noises for gap in model_noise.repeats))
         needed = tuple(
-            (model_noise.model, *(str(model_noise.repeats.get(gap, "")) for gap in gaps)) for model_noise in noises
+            (
+                model_noise.model,
+                *(f"{'at most ' if model_noise.is_still else ''}{count}" for count in model_noise.repeats.values()),
+                *([""] * (len(gaps) - len(model_noise.repeats))),
+            )
+            for model_noise in noises
         )
         heads = ("Model", *(f"{100 * gap:g} points" for gap in gaps))
         note = "Of every sample, for each of two systems, at 80 % power; the noise of repeating only."

@@ -86,7 +86,8 @@ class Pair:
     only_second: int | None
     mde: float | None
     """The smallest true difference that this many samples would show in 80 % of cases, by the test that decides and at the
-    level that Holm leaves to it; None where these samples could show none, or without an error."""
+    level that Holm leaves to it; None where these samples could show none, without an error, or where a few differ by far more than
+    the others."""
     by_topic: Mapping[str, Estimate] = field(default_factory=dict)
     n_partial: int = 0
     """Common samples that have a value for a part of their answers only, by either model."""
@@ -123,6 +124,7 @@ class Pair:
             is_one_size=bool(stats["is_one_size"]),
             largest=width,
             clusters=int(stats["n_clusters"]) if "n_clusters" in stats else None,
+            skew=stats.get("skew", 0.0),
         )
 
     def swap(self) -> Pair:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 _WARNS = (NARROW, "the interval may be too short")
 """How a warning begins: here, and in the files of runs of earlier versions."""
 
+_LEFT_OUT = " missing left out: "
+"""How a note goes on that says that a policy which counts missing values could not."""
+
 
 def methods_note(methods: Iterable[str]) -> str:
     """Return which methods made the intervals of a table, in words; empty if there is none."""
@@ -88,7 +91,7 @@ def summarise_values(  # noqa: PLR0913 - each is a fact about the values that on
     if covered and math.isfinite(worst):
         settled, done = settled + [worst] * covered, f"{covered} missing counted as {worst:g}"
     elif covered:
-        done = f"{covered} missing left out: the range has no worst value"
+        done = f"{covered}{_LEFT_OUT}the range has no worst value"
     if clusters is not None and len(settled) > len(values):
         raise ValueError("clusters need the policy `exclude`: what is missing belongs to no cluster")
     estimate = estimate_mean(settled, clusters, limits=range, confidence=confidence, seed=seed)
@@ -123,14 +126,14 @@ def estimate_mean(
 
 
 def summarise_warnings(notes: Iterable[tuple[str, str]]) -> str:
-    """Return in a sentence whose intervals may be too narrow, and why; empty if none may.
+    """Return in a sentence whose intervals may be too narrow, and what a policy could not count; empty if there is none.
 
     The notes come with what each number is called.
     """
     named: dict[str, list[str]] = {}
     for name, note in notes:
         for part in note.split("; "):
-            if part.startswith(_WARNS):
+            if part.startswith(_WARNS) or _LEFT_OUT in part:
                 named.setdefault(part, []).append(name)
     return sentences(
         f"{', '.join(names[:4])}{' and others' if len(names) > 4 else ''}: {why}" for why, names in named.items()
@@ -140,11 +143,11 @@ def summarise_warnings(notes: Iterable[tuple[str, str]]) -> str:
 def summarise_cells(
     cells: Sequence[Cell],
     *,
-    metric: str = "score",
-    group: str = "total",
-    range: tuple[float, float] = (0.0, 1.0),
-    direction: Direction = "higher",
-    policy: Policy = "exclude",
+    metric: str,
+    group: str,
+    range: tuple[float, float],
+    direction: Direction,
+    policy: Policy,
     confidence: float = CONFIDENCE,
     seed: int = 0,
 ) -> Summary:

@@ -63,6 +63,7 @@ class Import(Kind[ImportOptions, ImportPlan]):
             "models": marked.models,
             "lost": dict(marked.lost),
             "notes": list(marked.notes),
+            "signatures": dict(marked.signatures),
         }
         manifest = Manifest(COMMAND, config, {f"answers/{path.name}": digest.hexdigest()})
         return ImportPlan(manifest=manifest, marked=marked, source=path.name)
@@ -88,6 +89,11 @@ class ImportedResults(RowsResults):
         config = self.manifest.get("config", {})
         return _notes(str(config.get("format")), config.get("lost", {}), config.get("notes", ()))
 
+    def signatures(self) -> Mapping[str, str]:
+        """Return what the tool says of how each task was measured."""
+        signatures: Mapping[str, str] = self.manifest.get("config", {}).get("signatures", {})
+        return signatures
+
 
 class ForeignResults(ImportedResults):
     """Another tool's file, held in memory."""
@@ -102,7 +108,9 @@ class ForeignResults(ImportedResults):
     @property
     def manifest(self) -> Mapping[str, Any]:
         """What run.json would hold."""
-        config = {**self.run.manifest["config"], "version": self.marked.version, "models": self.marked.models}
+        marked = self.marked
+        config = {"version": marked.version, "models": marked.models, "signatures": marked.signatures}
+        config = {**self.run.manifest["config"], **config}
         return {**self.run.manifest, "config": config}
 
     def notes(self) -> tuple[str, ...]:

@@ -143,7 +143,8 @@ class RowsResults(FilesView[RowRecord, RowsSummary]):
         chosen = metric or next(iter(columns), "")
         if chosen not in columns:
             raise UsageError(f"the run has no metric {chosen!r}", hint=suggest(chosen, list(columns)))
-        return replace(_sheet(self.rows(), chosen, columns[chosen]), notes=self.notes())
+        sheet = _sheet(self.rows(), chosen, columns[chosen])
+        return replace(sheet, notes=self.notes(), signatures=self.signatures())
 
     @property
     def direction(self) -> Direction:
@@ -153,6 +154,10 @@ class RowsResults(FilesView[RowRecord, RowsSummary]):
     def notes(self) -> tuple[str, ...]:
         """Return what a reader of the numbers has to know of how they were read: nothing of a run of ours."""
         return ()
+
+    def signatures(self) -> Mapping[str, str]:
+        """Return by task how it was measured, as far as that is known."""
+        return {}
 
     def page(self) -> Page:
         """Return a table of each metric, and the first samples with every attempt at them."""

@@ -13,7 +13,7 @@ from typing import Literal, NotRequired, TypedDict, cast
 
 from markbook.sandbox.controller import WorkerBox
 from markbook.sandbox.guest.walls.isolation import inside
-from markbook.sandbox.job import wall_limits
+from markbook.sandbox.job import limits_on_wire, preload, wall_limits
 from markbook.sandbox.worker import Interpreter, Stopped, Worker, WorkerLost, WorkerPool
 from markbook.types import Isolation, Limits
 
@@ -141,6 +141,14 @@ def on_wire(run: ProgramRun, number: int) -> dict[str, object]:
         "goes_on": run.goes_on,
         "stays": run.stays,
     }
+
+
+def in_python(run: ProgramRun) -> dict[str, object]:
+    """Return a run of one text in Python and one phase as an examiner takes it, which has it run without an interpreter's start."""
+    (text,), (phase,) = run.files.values(), run.phases
+    code, stdin = text.decode("utf-8", "surrogatepass"), phase.stdin.decode("latin-1")
+    modules, limits = preload(code)[1], limits_on_wire(phase.limits)
+    return {"id": "", "code": code, "stdin": stdin, "limits": limits, "preload": modules}
 
 
 class _ExecutedRecord(TypedDict):

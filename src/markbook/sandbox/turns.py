@@ -18,7 +18,7 @@ from enum import StrEnum
 from typing import Generic, TypeVar
 
 from markbook.sandbox.job import wall_limits
-from markbook.sandbox.program import Executed, ProgramRun, on_wire, read_executed
+from markbook.sandbox.program import Executed, ProgramRun, in_python, on_wire, read_executed
 from markbook.sandbox.worker import Stopped, Worker, WorkerLost, WorkerPool
 
 T = TypeVar("T")
@@ -27,10 +27,15 @@ _GRACE = 30.0
 
 
 class WorkerRole(StrEnum):
-    """Which of the two workers."""
+    """Which of the workers."""
 
     PROGRAM = "program"
     JUDGE = "judge"
+    PYTHON = "Python"
+    """It runs programs in Python as an exam does: each is forked, behind the walls of `guest`, and no interpreter starts."""
+
+
+_JOINED = (WorkerRole.PROGRAM, WorkerRole.JUDGE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +44,14 @@ class Turn:
 
     program: ProgramRun | None = None
     judge: ProgramRun | None = None
+    python: ProgramRun | None = None
+    """One text and one phase without a command."""
     stops: Callable[[Executed], bool] | None = None
     """Where the two are joined: whether what the judge said ends the program, which may still run."""
 
     def of(self, side: WorkerRole) -> ProgramRun | None:
         """Return what one of them is to do."""
-        return self.program if side is WorkerRole.PROGRAM else self.judge
+        return {WorkerRole.PROGRAM: self.program, WorkerRole.JUDGE: self.judge, WorkerRole.PYTHON: self.python}[side]
 
 
 Found = dict[WorkerRole, list[Executed]]
@@ -101,6 +108,8 @@ class Seats(Generic[T]):
     programs: WorkerPool
     judges: WorkerPool | None
     """None where no attempt wants one."""
+    pythons: WorkerPool | None = None
+    """As above."""
     stop: int | None = None
     """A descriptor; once it is readable, what runs is ended and so are the workers."""
     _selector: selectors.BaseSelector = field(default_factory=selectors.DefaultSelector, init=False)
@@ -112,14 +121,14 @@ class Seats(Generic[T]):
         Raises:
             Stopped: whoever wanted them does not any more.
         """
-        worker_pools = [worker_pool for worker_pool in (self.programs, self.judges) if worker_pool is not None]
+        worker_pools = self._pools().values()
         for worker_pool in worker_pools:
             worker_pool.start()
         source = iter(attempts)
         count = min(len(worker_pool.workers) for worker_pool in worker_pools)
         seats: list[Seat[T]] = [Seat(number) for number in range(count)]
         for seat in seats:
-            for side in self._sides():
+            for side in self._pools():
                 self._selector.register(self._worker(seat, side).sock, selectors.EVENT_READ, (seat, side))
         if self.stop is not None:
             self._selector.register(self.stop, selectors.EVENT_READ)
@@ -144,13 +153,12 @@ class Seats(Generic[T]):
                 for worker_pool in worker_pools:
                     worker_pool.close()  # left early: what runs is of no use to anybody
 
-    def _sides(self) -> list[WorkerRole]:
-        return [WorkerRole.PROGRAM] if self.judges is None else [WorkerRole.PROGRAM, WorkerRole.JUDGE]
+    def _pools(self) -> dict[WorkerRole, WorkerPool]:
+        pools = {WorkerRole.PROGRAM: self.programs, WorkerRole.JUDGE: self.judges, WorkerRole.PYTHON: self.pythons}
+        return {side: worker_pool for side, worker_pool in pools.items() if worker_pool is not None}
 
     def _worker_pool(self, side: WorkerRole) -> WorkerPool:
-        worker_pool = self.programs if side is WorkerRole.PROGRAM else self.judges
-        assert worker_pool is not None
-        return worker_pool
+        return self._pools()[side]
 
     def _worker(self, seat: Seat[T], side: WorkerRole) -> Worker:
         return self._worker_pool(side).workers[seat.number]
@@ -164,20 +172,30 @@ class Seats(Generic[T]):
             seat.steps = None
             return
         seat.turn, seat.found = turn, {}
-        seat.waits = {side for side in self._sides() if turn.of(side) is not None}
-        if len(seat.waits) == len(WorkerRole) and turn.stops is not None:
+        seat.waits = {side for side in self._pools() if turn.of(side) is not None}
+        if turn.stops is not None and len(seat.waits) == len(_JOINED):
             # what one side writes the other reads; a third pipe each, whose end stops the program on that side
             (to_program, from_judge), (to_judge, from_program) = os.pipe(), os.pipe()
             seat.ends = {WorkerRole.PROGRAM: (to_program, from_program), WorkerRole.JUDGE: (to_judge, from_judge)}
-            for side in WorkerRole:
+            for side in _JOINED:
                 stop, seat.stops[side] = os.pipe()
                 seat.ends[side] += (stop,)
         # a set of texts has another order in each process
         for side in sorted(seat.waits):
             run = turn.of(side)
             assert run is not None
+            worker = self._worker(seat, side)
             try:
-                self._worker(seat, side).give(run, on_wire(run, 0))
+                if side is not WorkerRole.PYTHON:
+                    worker.give(run, on_wire(run, 0))
+                    continue
+                self._selector.unregister(worker.sock)
+                try:
+                    if not run.goes_on:  # no answer is run by a process that has seen another one
+                        worker.examine_anew()
+                finally:
+                    self._selector.register(worker.sock, selectors.EVENT_READ, (seat, side))
+                worker.give(run, in_python(run))
             except WorkerLost:
                 self._lost(seat, side)
                 return  # the attempt has begun anew, and both sides have theirs: given twice, answers would be a turn late
@@ -217,6 +235,8 @@ class Seats(Generic[T]):
                             os.close(descriptor)
                     continue
                 phases = [read_executed(phase) for phase in record["phases"]]
+                if side not in seat.waits:
+                    return  # nobody asked
                 worker.jobs.clear()
                 self._take_answer(seat, side, phases)
         except (WorkerLost, KeyError, TypeError, ValueError, IndexError, OSError):

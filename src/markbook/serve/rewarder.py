@@ -199,10 +199,13 @@ def _read_rewards(text: str, items: Sequence[Mapping[str, object]]) -> list[Rewa
     """
     try:
         rewards = [Reward.from_record(record) for record in json.loads(text)["results"]]
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise IncompleteError(f"the server's answer cannot be read: {error}") from error
     if len(rewards) != len(items):
         raise IncompleteError(f"the server answered {len(rewards)} of {len(items)} items")
+    for reward, item in zip(rewards, items, strict=True):
+        if reward.id != str(item["id"]):
+            raise IncompleteError(f"the server answered {reward.id!r:.60} where {item['id']!r:.60} was asked")
     return rewards
 
 

@@ -7,6 +7,7 @@ import base64
 import binascii
 import logging
 import math
+import re
 import sys
 import threading
 import time
@@ -23,12 +24,14 @@ from markbook.languages.toolchain import whole
 from markbook.programs.executions import build_limits
 from markbook.sandbox import Stopped
 from markbook.sandbox.program import Executed, Phase, ProgramRun, ProgramSandbox
+from markbook.sandbox.turns import Lost, Seats, Steps, Turn, WorkerRole
+from markbook.sandbox.worker import Interpreter, WorkerPool
 from markbook.serve.guard import Refused, as_json, identify_client
 from markbook.serve.items import toolchain
 from markbook.serve.marking import left
 from markbook.serve.requests import MAX_CODE, RunCodeRequest, check
 from markbook.serve.sandbox_thread import Bell
-from markbook.types import Limits
+from markbook.types import Isolation, Limits
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -81,6 +84,8 @@ class ProgramRequest:
     """What it may read beside its own files."""
     builds: bool
     """Whether its first phase is that of a compiler."""
+    is_forked: bool = False
+    """Whether it is in Python and the same without an interpreter's start; see `only_computes`."""
 
 
 def read_program(body: Mapping[str, object], python: str) -> ProgramRequest:
@@ -124,7 +129,8 @@ def read_program(body: Mapping[str, object], python: str) -> ProgramRequest:
         # never the root of the file system, which is what the interpreter's folder may come to
         folders = tuple(folder for folder in named if folder.strip("/.") and Path(folder).exists())
         run = ProgramRun("", {**files, _MAIN: fields.code.encode()}, (phase,))
-        program_request = ProgramRequest(run, "", folders, builds=False)
+        is_forked = not (files or phase.fetches) and only_computes(fields.code)
+        program_request = ProgramRequest(run, "", folders, builds=False, is_forked=is_forked)
     else:
         program_request = _elsewhere(fields.code, files, phase, tool, fields.compile_timeout)
     names_taken = program_request.run.files
@@ -137,6 +143,30 @@ def read_program(body: Mapping[str, object], python: str) -> ProgramRequest:
 _PLAIN = {"PYTHONIOENCODING": "utf-8", "PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 _COPYING = ("/bin/sh", "-c", 'cp -R "$0/." . && exec "$@"', "{build}/.given")
 """Puts the caller's files where a program that was compiled begins."""
+
+
+_COMPUTING = {
+    "array", "bisect", "cmath", "collections", "copy", "dataclasses", "decimal", "enum", "fractions", "functools", "heapq",
+    "itertools", "math", "numbers", "operator", "re", "statistics", "string", "sys", "time", "typing",
+}  # fmt: skip
+_OF_SYS = ("exit", "maxsize", "setrecursionlimit", "stderr", "stdin", "stdout")
+_IMPORT = re.compile(r"^[ \t]*+(?:import ([\w, ]++)|from (\w++) import ([\w, *]++))$", re.MULTILINE)
+_LOOKING_AROUND = re.compile(
+    r"\b(?:breakpoint|builtins|dir|eval|exec|getattr|globals|help|import|io|locals|open|os|vars)\b|(?<!\bre\.)\bcompile\b"
+    rf"|\b__(?!(?:class|init|main|name)__)|\bsys\b(?!\.(?:{'|'.join(_OF_SYS)})\b)"
+)
+"""What could tell a program in what process and folder it runs, or lead to it."""
+
+
+def only_computes(code: str) -> bool:
+    """Whether a program only computes, as far as its text shows: then it does the same wherever it runs."""
+    for modules, module, names in _IMPORT.findall(code):
+        imported = {name.strip() for name in (modules or module).split(",")}
+        if not imported <= _COMPUTING or (
+            module == "sys" and not {*names.replace(" ", "").split(",")}.issubset(_OF_SYS)
+        ):
+            return False
+    return _LOOKING_AROUND.search(_IMPORT.sub("", code)) is None
 
 
 def _elsewhere(
@@ -376,12 +406,24 @@ class ProgramRunner:
         self._threads.shutdown()
 
 
+def run_in_python(run: ProgramRun) -> Steps[list[Executed]]:
+    """Run a program that only computes. Only an interpreter says how one failed, and what else it wrote to standard error."""
+    (phase,) = run.phases
+    ran = (yield Turn(python=replace(run, phases=(replace(phase, argv=()),))))[WorkerRole.PYTHON]
+    is_sure = ran[0].is_good or ran[0].limit in ("cpu", "wall", "output")
+    # an interpreter refuses to print what is not UTF-8
+    if is_sure and not ran[0].stderr and ran[0].stdout.decode("utf-8", "replace").encode() == ran[0].stdout:
+        return ran
+    return (yield Turn(program=run))[WorkerRole.PROGRAM]
+
+
 class _ProgramsSeat:
     """Runs one program at a time, with a worker for each language that was asked for."""
 
     def __init__(self, isolation: Literal["auto", "strict", "weak"]) -> None:
         self._isolation = isolation
         self._boxes: dict[str, ProgramSandbox] = {}
+        self._pythons: WorkerPool | None = None
         self._used: dict[str, int] = {}
         self._bell = Bell()
         self._lock = threading.Lock()
@@ -401,7 +443,7 @@ class _ProgramsSeat:
         """Run it in this thread; return what became of it, or what of ours failed."""
         name = program.language
         try:
-            ((_, phases),) = self._box(program).run([program.run])
+            phases = self._run(program)
         except Stopped:
             return [], self._why
         except (EnvironmentUnfitError, OSError) as error:
@@ -421,6 +463,21 @@ class _ProgramsSeat:
             self._drop(name)
         return phases, ""
 
+    def _run(self, program: ProgramRequest) -> list[Executed]:
+        box = self._box(program)
+        if not program.is_forked:
+            ((_, phases),) = box.run([program.run])
+            return phases
+        if self._pythons is None:
+            python = Path(program.run.phases[0].argv[0])
+            interpreter = Interpreter(None if str(python) == sys.executable else python)
+            self._pythons = WorkerPool(
+                count=1, isolation=self._isolation, interpreter=interpreter, at_most=Isolation.A, pinned=False
+            )
+        seats: Seats[list[Executed]] = Seats(box.worker_pool, None, self._pythons, self._bell.heard)
+        ((_, ran),) = seats.run([("", lambda _seat: run_in_python(program.run))])
+        return [] if isinstance(ran, Lost) else ran
+
     def _box(self, program_request: ProgramRequest) -> ProgramSandbox:
         if program_request.language not in self._boxes:
             self._boxes[program_request.language] = ProgramSandbox(
@@ -430,6 +487,8 @@ class _ProgramsSeat:
 
     def _drop(self, name: str) -> None:
         self._used.pop(name, None)
+        if not name and self._pythons is not None:
+            self._pythons.close()
         if name in self._boxes:
             self._boxes.pop(name).close()
 

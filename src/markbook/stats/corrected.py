@@ -392,7 +392,7 @@ def labels_needed(estimate: Estimate, half_width: float, *, items: int | None = 
 
     low, high = 2, items
     if reach(high) > half_width:
-        note = f"a label of each of the {items} items gives {reach(high):.3g}: judge more items"
+        note = f"a label of each of the {items} items gives {reach(high) / half_width:.3g} times that: judge more items"
         return Estimate(None, n=items, method="planned", note=note)
     while low < high:
         middle = (low + high) // 2

@@ -69,8 +69,8 @@ def paired_difference(
     """Return mean(a - b) over the same items, with standard error, t interval and p.
 
     `stats` has sd (of the differences), correlation (absent where a side does not vary), se_unpaired (what two
-    bare means would say), n_better, n_worse, n_equal; where any differ size, the mean of |a - b| over those that do, and
-    is_one_size, 1 where it is the same for all of them.
+    bare means would say), n_better, n_worse, n_equal; where any differ size, the mean of |a - b| over those that do,
+    is_one_size, 1 where it is the same for all of them, and skew, the skewness of those that do, or of the clusters' sums.
 
     Args:
         a: scores of one model.
@@ -95,6 +95,10 @@ def paired_difference(
     if clusters is not None:
         estimate = clustered_standard_error(list(gaps), clusters, confidence=confidence)
         stats["n_clusters"] = estimate.stats["n_clusters"]
+        sums: dict[Hashable, float] = {}
+        for name, gap in zip(clusters, gaps, strict=True):
+            sums[name] = sums.get(name, 0.0) + float(gap) - mean
+        stats["skew"] = _skewness(finite([*sums.values()]))
         clustered_p = None
         if estimate.low is None or estimate.se is None or estimate.value is None:
             estimate = replace(estimate, se=None)  # clusters that say nothing of the error have none, not one of 0
@@ -110,6 +114,15 @@ def paired_difference(
     return Estimate(mean, mean - reach, mean + reach, se, p, n=n, method="paired-t", confidence=confidence, stats=stats)
 
 
+def _skewness(values: Floats) -> float:
+    """Return the third moment over the standard deviation's cube; 0 of values that do not vary."""
+    if not has_variation(values):
+        return 0.0
+    apart = values - values.mean()
+    apart /= abs(apart).max()  # first: cubes of tiny gaps would vanish
+    return float((apart**3).mean() / (apart**2).mean() ** 1.5)
+
+
 def _counts(first: Floats, second: Floats, gaps: Floats) -> dict[str, float]:
     """Return what is said of the pairs beside the mean difference; spreads from two pairs on."""
     n, better, worse = gaps.size, int((gaps > 0).sum()), int((gaps < 0).sum())
@@ -117,6 +130,7 @@ def _counts(first: Floats, second: Floats, gaps: Floats) -> dict[str, float]:
     sizes = abs(gaps[gaps != 0])
     if sizes.size:
         counts |= {"size": float(sizes.mean()), "is_one_size": float(not has_variation(sizes))}
+        counts["skew"] = _skewness(gaps[gaps != 0])
     if n < 2:
         return counts
     counts["sd"] = float(gaps.std(ddof=1)) if has_variation(gaps) else 0.0  # equal gaps differ by their rounding

@@ -30,15 +30,19 @@ class Noise:
     within: float | None
     """The mean variance of an item's repeats (n - 1), in the metric's unit squared."""
     single_run: float | None
-    """The standard error of one run's mean that comes from repeating alone."""
+    """The standard error of one run's mean that comes from repeating alone; None where nothing was seen to vary."""
     difference: float | None
-    """What two single runs of the same system must differ by before repeating alone does not explain it."""
+    """What two single runs of the same system must differ by before repeating alone does not explain it; None likewise."""
     reliability: float | None
     """Split-half reliability of the items' means, stepped up to all repeats (Spearman 1910, Brown 1910); None where no half
-    varies between the items."""
+    varies between the items, or nothing was seen to vary."""
     confidence: float = CONFIDENCE
     intervals: Mapping[str, Interval | None] = field(default_factory=dict)
     """Of `mixed`, `flip` and `reliability`, over the items; None where these are too few."""
+    largest_within: float | None = None
+    """The largest `within` that repeats leave open of which none was seen to vary; None where some were, or without a range."""
+    largest_difference: float | None = None
+    """What `difference` is at most then."""
 
     def to_record(self) -> dict[str, object]:
         """Return plain JSON values."""
@@ -49,12 +53,16 @@ class Noise:
         }
 
 
-def estimate_noise(items: Sequence[Sequence[float]], *, seed: int = 0) -> Noise:
+def estimate_noise(items: Sequence[Sequence[float]], *, seed: int = 0, width: float = math.inf) -> Noise:
     """Return the noise of items from their repeats.
+
+    That none of n items varied does not show that none ever does: up to the upper end u of the interval of 0 in n items may,
+    about 3 / n. Two values differ by the range at most, so their variance is at most u width^2 / 2.
 
     Args:
         items: the values of each item, one a run; items with one value count for nothing.
         seed: of the halves that are drawn.
+        width: of the values' range.
     """
     several = [values for values in items if len(values) >= 2]
     count = sum(map(len, several))
@@ -76,10 +84,19 @@ def estimate_noise(items: Sequence[Sequence[float]], *, seed: int = 0) -> Noise:
         low, high = (_project_reliability(math.tanh(math.atanh(halves) + side), steps) for side in (-reach, reach))
         reliable = Interval(low, high, "fisher-z", CONFIDENCE)
     difference = normal_quantile(CONFIDENCE) * math.sqrt(2) * standard_error
-    reliability = None if halves is None else _project_reliability(halves, steps)
+    is_still = not mixed.value
+    largest = mixed.high * width**2 / 2 if is_still and mixed.high is not None and width < math.inf else None
+    largest_difference = (
+        None if largest is None else min(width, normal_quantile(CONFIDENCE) * math.sqrt(2 * largest / n))
+    )
+    reliability = None if halves is None or is_still else _project_reliability(halves, steps)
     intervals = {"mixed": mixed.interval, "flip": flip.interval, "reliability": reliable}
-    shares = mixed.value, flip.value
-    return Noise(n, count, *shares, within, standard_error, difference, reliability, intervals=intervals)
+    return Noise(
+        n, count, mixed.value, flip.value, within,
+        None if is_still else standard_error,
+        None if is_still else difference,
+        reliability, CONFIDENCE, intervals, largest, largest_difference,
+    )  # fmt: skip
 
 
 def _differing(values: Sequence[float]) -> float:

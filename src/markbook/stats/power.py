@@ -12,6 +12,10 @@ A comparison is decided by a test (`markbook.stats.difference`), so its power is
   (`_power_of_few`), each held below what flips can reach.
 - Related items go by the t test over their clusters.
 
+Differences that lean to one side make t's power lean too: those that lie far off against the mean lower it and raise the standard
+deviation at once. `t_power` allows for it by the correlation of the two. `detectable_difference` takes the side that is harder to
+show, and gives nothing where the differences are too lopsided for this.
+
 `_power` chooses. Power grows with the difference and with the number of items, so `detectable_difference` and `items_to_show`
 find the point where it crosses the wanted power by bisection. `_power` never sees data, only a `Differences` record: how the
 paired differences of two models vary. Taking a larger difference for granted can imply that more items differ
@@ -20,14 +24,15 @@ than did in the data; `_power` raises that share where it must, since the result
 t's power is a mixture of normals over the distribution of the standard deviation, integrated by Simpson's rule: scipy has the
 noncentral t, but importing it takes a third of a second.
 
-Sources: exact power of McNemar's test, Duffy 1984, Biometrics 40(4); the noncentral t as a mixture of normals.
+Sources: exact power of McNemar's test, Duffy 1984, Biometrics 40(4); the noncentral t as a mixture of normals; the correlation of
+mean and variance is skew / sqrt(n) for unit variances (Cramer 1946, 27.4).
 """
 
 from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from markbook.measurements import SIGNIFICANCE
 from markbook.stats.arrays import normal_below, normal_inverse, normal_quantile, t_quantile
@@ -39,6 +44,8 @@ _SIGNS_UP_TO = 2_000
 _FEW = 50
 """Below so many differing items it matters how many of the items differ, and how coarse the p values of their signs are."""
 _POINTS = 64
+_LOPSIDED = 0.5
+"""From such a skewness on, over the root of the number of differences, their power is not known: one far off has about .8."""
 _NORMAL_FROM = 1_000
 """From so many degrees of freedom on the standard deviation is as good as known."""
 
@@ -62,17 +69,32 @@ class Differences:
     """What two marks of one item can differ by at most."""
     clusters: int | None = None
     """Of related items; None where they are not."""
+    skew: float = 0.0
+    """The skewness of the differences where there is one, of related items of their clusters' sums."""
+
+    @property
+    def is_lopsided(self) -> bool:
+        """Whether a few differences lie so far off to one side that what could be shown is not known."""
+        return not (self.is_one_size and self.clusters is None) and self.lean >= _LOPSIDED
+
+    @property
+    def lean(self) -> float:
+        """The skewness over the root of the number of differences, or of clusters."""
+        return abs(self.skew) / math.sqrt(self.clusters or max(1.0, self.n * self.differing))
 
 
 def detectable_difference(differences: Differences, *, alpha: float = SIGNIFICANCE) -> float | None:
     """Return the smallest true mean difference that so many such items show with `POWER`, in the unit of `sd`.
 
-    None where no difference can be shown: even if all items differed, the test could not reach its level.
+    Of skewed differences it is that to the side that is harder to show. None where no difference can be shown, as even if all
+    items differed the test could not reach its level, and where the differences are too lopsided to say.
 
     Args:
         differences: how the differences vary; a larger true difference is taken to make more items differ where it must.
         alpha: what p has to be below, for one pair.
     """
+    if differences.is_lopsided:
+        return None
     most = differences.size if differences.is_one_size and differences.clusters is None else differences.largest
     top = min(most, (normal_quantile(1 - alpha) + normal_inverse(POWER)) * differences.sd / math.sqrt(differences.n))
     while _power(differences, differences.n, top, alpha) < POWER:
@@ -98,6 +120,9 @@ def items_to_show(differences: Differences, gap: float, *, alpha: float = SIGNIF
         alpha: what p has to be below, for one pair.
         most: where to stop looking.
     """
+    # To the side that was seen a long tail does no harm.
+    if differences.skew * differences.mean > 0:
+        differences = replace(differences, skew=0.0)
     # Doubling first: the power is asked a few times more than the logarithm of the answer, and not once an item.
     low, high = 1, 2
     while _power(differences, high, gap, alpha) < POWER:
@@ -115,21 +140,22 @@ def items_to_show(differences: Differences, gap: float, *, alpha: float = SIGNIF
 
 def _power(differences: Differences, n: int, gap: float, alpha: float) -> float:
     """Return the chance that n such items show this mean difference."""
+    lean = differences.lean * math.sqrt(differences.n / n)
     if differences.clusters is not None:
         degrees = differences.clusters * n / differences.n - 1
-        return t_power(degrees, gap * math.sqrt(n) / differences.sd, alpha) if degrees >= 1 else 0.0
+        return t_power(degrees, gap * math.sqrt(n) / differences.sd, alpha, lean) if degrees >= 1 else 0.0
     if differences.is_one_size and n <= _SIGNS_UP_TO:
         # If all differ by one size, the mean says by how much those to one side outnumber the others.
-        lean = gap / differences.size
-        differing = min(1.0, max(differences.differing, lean))
-        return sign_power(n, (differing + lean) / 2, max(0.0, differing - lean) / 2, alpha)
+        surplus = gap / differences.size
+        differing = min(1.0, max(differences.differing, surplus))
+        return sign_power(n, (differing + surplus) / 2, max(0.0, differing - surplus) / 2, alpha)
     if gap > differences.differing * differences.largest:
         return sign_power(n, min(1.0, gap / differences.largest), 0.0, alpha)  # then more items differ, by all they can
     if differences.is_one_size:
         sd = math.sqrt(max(1e-12, differences.differing * differences.size**2 - gap**2))
         return t_power(n - 1, gap * math.sqrt(n) / sd, alpha)
     if n * differences.differing > _FEW:
-        return t_power(n - 1, gap * math.sqrt(n) / differences.sd, alpha)
+        return t_power(n - 1, gap * math.sqrt(n) / differences.sd, alpha, lean)
     return _power_of_few(differences, n, gap, alpha)
 
 
@@ -148,21 +174,26 @@ def _power_of_few(differences: Differences, n: int, gap: float, alpha: float) ->
         # p is a multiple of 1 / steps; so many of these are below alpha.
         steps = 2.0 ** (m - 1)
         below = math.ceil(alpha * steps) - 1
-        reached = t_power(m - 1, effect * math.sqrt(m), (below if below == 1 else below - 0.5) / steps)
-        # Where only the smallest p will do, all m differences must have one sign.
-        parts.append(chance * (min(normal_below(effect) ** m, reached) if below == 1 else reached))
+        level, lean = (below if below == 1 else below - 0.5) / steps, abs(differences.skew) / math.sqrt(m)
+        reached = t_power(m - 1, effect * math.sqrt(m), level, lean)
+        # Where only the smallest p will do, all m differences must have one sign; a long tail against the mean makes that rarer.
+        tail = abs(differences.skew) / 6 * max(0.0, effect**2 - 1) * math.exp(-(effect**2) / 2) / math.sqrt(2 * math.pi)
+        parts.append(chance * (min((normal_below(effect) - tail) ** m, reached) if below == 1 else reached))
     return math.fsum(parts)
 
 
-def t_power(degrees: float, shift: float, alpha: float) -> float:
+def t_power(degrees: float, shift: float, alpha: float, lean: float = 0.0) -> float:
     """Return the chance that a two-sided t test has a p below alpha.
 
     Args:
         degrees: of freedom.
-        shift: the true mean over its standard error.
+        shift: the true mean over its standard error, 0 or more.
         alpha: the level.
+        lean: the correlation of mean and variance, negative: the skewness over the root of the number of values, against the mean.
     """
     critical = t_quantile(1 - alpha, degrees)
+    # Near its mean t has the variance 1 + shift lean: a mean below its expectation comes with a larger standard error.
+    shift = critical + (shift - critical) / math.sqrt(1 + shift * lean)
     if degrees >= _NORMAL_FROM:
         return normal_below(shift - critical) + normal_below(-shift - critical)
     # Over s, the standard deviation seen over the true one: degrees s^2 is chi-squared.

@@ -334,7 +334,8 @@ def _check_same(old: Mapping[str, object], manifest: Manifest, folder: Path) -> 
     if old.get("identity") == manifest.identity:
         return
     before = old.get("config")
-    absent = [name for name in manifest.recent if isinstance(before, Mapping) and name not in before]
+    recent = [name for name in manifest.recent if name in manifest.config]
+    absent = [name for name in recent if isinstance(before, Mapping) and name not in before]
     config = {name: value for name, value in manifest.config.items() if name not in absent}
     if absent and old.get("identity") == digest_identity(manifest.command, config, manifest.inputs):
         names = ", ".join(absent)

@@ -67,7 +67,8 @@ PARSE_CAP = 1 << 20
 """Longer texts, in characters, are not parsed here; the sandbox meets them as they are."""
 
 _FENCE = re.compile(
-    r"^[ \t]{0,3}(`{3,}+|~{3,}+)[ \t]*+([\w+#.-]*+)[^\n]*+\n(.*?)(?:^[ \t]{0,3}\1[`~]*[ \t]*$|\Z)",
+    r"^(?P<inset>[ \t]{0,3})(?P<fence>`{3,}+|~{3,}+)[ \t]*+(?P<tag>[\w+#.-]*+)[^\n]*+\n(?P<code>.*?)"
+    r"(?:^[ \t]{0,3}(?P=fence)[`~]*[ \t\r]*$|\Z)",
     re.MULTILINE | re.DOTALL,
 )
 _PYTHON_TAGS = {"", "py", "python", "python3", "py3", "pycon"}
@@ -148,10 +149,18 @@ def _names(text: str) -> frozenset[str] | None:
     return None if tree is None else frozenset(top_level_names(tree))
 
 
-def _candidates(reply: str) -> Iterator[tuple[Step, str]]:
+def _list_blocks(reply: str) -> Iterator[tuple[str, str]]:
+    """Yield the tag and the lines of each fenced block; of one that is inset, as in a list, without as many spaces."""
     for match in _FENCE.finditer(reply):
-        if match[2].lower() in _PYTHON_TAGS:
-            yield "fence", match[3]
+        inset = len(match["inset"])
+        code = re.sub(rf"^[ \t]{{1,{inset}}}", "", match["code"], flags=re.MULTILINE) if inset else match["code"]
+        yield match["tag"], code
+
+
+def _candidates(reply: str) -> Iterator[tuple[Step, str]]:
+    for tag, code in _list_blocks(reply):
+        if tag.lower() in _PYTHON_TAGS:
+            yield "fence", code
     if _MARKER.search(reply):
         for part in _MARKER.split(reply):
             yield "markers", part
@@ -169,9 +178,6 @@ def _candidates(reply: str) -> Iterator[tuple[Step, str]]:
 
 # The answer in a reply that is written in another language than Python: no parser, only lines.
 
-_REPLIES_FENCE = re.compile(
-    r"^[ \t]{0,3}(`{3,}+|~{3,}+)[^\n]*+\n(.*?)(?:^[ \t]{0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
-)
 _SPACE = re.compile(r"\s+")
 _WORD = re.compile(r"\w+")
 _IMPORT = re.compile(r"\s*(?:(?:using|import|use)\s[^()]*;?|#\s*include\b.*)\s*")
@@ -258,7 +264,7 @@ def _name(line: str) -> str:
 
 
 def _extract_fenced(reply: str, begun: str) -> tuple[str, str]:
-    blocks = [match[2] for match in _REPLIES_FENCE.finditer(reply)]
+    blocks = [code for _, code in _list_blocks(reply)]
     if not blocks:
         return reply, "as_is"
     with_it = [block for block in blocks if begun and any(_same(line, begun) for line in block.split("\n"))]

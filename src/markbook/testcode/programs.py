@@ -12,7 +12,8 @@ tests, call none, end well, and every answer passes. Three steps prevent that, a
 2. *Completed* (`complete_program`). Calls of what is defined as a test and that nothing in the program reaches are
    appended: `check(entry)`, functions named `test...`, methods of `Test...` classes, and one suite of all test cases
    whose result is asserted, with at least one test run and none skipped but by a decorator or `self.skipTest`. "Reaches" is
-   the closure over names spoken where the program is executed (`Suites.collect_spoken`).
+   the closure over names spoken where the program is executed (`Suites.collect_spoken`), but for tests that are only named
+   (`tests = [test_b]`) in a program that calls nothing that they could be.
 3. *Judged* (`fault`, `find_fault`). Of the completed program is asked whether anything that is reached can fail: an
    `assert` that is not always true, an `assert...` method, a `raise`. If not, the test is broken and is excluded for
    all models; a comparison whose value is dropped gets a message of its own. Tests that need pytest itself (fixtures,
@@ -20,7 +21,7 @@ tests, call none, end well, and every answer passes. Three steps prevent that, a
 
 The analysis errs to one side only: a test is called broken only if no part that is reached could fail, and where names
 are looked up in texts (`globals()`, `eval`) everything counts as reached. What it lets pass wrongly is found at run
-time, where a pass in which no `assert` was reached is `unchecked`.
+time, where a pass in which no `assert` was reached, or a test was never entered, is `unchecked`.
 
 Texts are hostile: they may be deep or long enough to exhaust the parser. Every such error is one of `UNPARSABLE`, and
 what cannot be parsed is returned as it is and fails when it is run.
@@ -206,6 +207,8 @@ _LOOKS = re.compile(
     r"|\b(?:unittest|pytest|exit|quit|SystemExit)\b"
 )
 """What a program has that may have to be completed, but for a `check`."""
+_IN_LOOKS = ("class", "test", "__name__", "exit", "Exit", "quit")
+"""Of these it has one where it has that: a program is searched for words in a fifth of the time."""
 _CHECK = re.compile(r"^def[ \t]+check\b", re.MULTILINE)
 _CHECKED = re.compile(r"^check\(", re.MULTILINE)
 _RUNNERS = frozenset(("unittest.main", "pytest.main"))
@@ -263,7 +266,7 @@ def complete_program(program: str, entry: str = "") -> str:
         entry: what they test is called; `check` is not called without.
     """
     is_checked = not entry or not _CHECK.search(program) or _CHECKED.search(program)
-    if is_checked and not _LOOKS.search(program):
+    if is_checked and not (any(word in program for word in _IN_LOOKS) and _LOOKS.search(program)):
         return program
     return _remembered(program, entry) if len(program) < _LONG else _complete_unittest(program, entry)
 
@@ -427,14 +430,18 @@ class Suites:
         """What names were given: `Base = unittest.TestCase`."""
 
     def calls(self, entry: str, *, all_cases: bool) -> Iterator[str]:
-        """Yield the calls of tests that nothing speaks of where the program is executed."""
+        """Yield the calls of tests that nothing speaks of where the program is executed; a class's also where another inherits them."""
         spoken = self.collect_spoken()
-        inherited = {base.id for node in self.classes.values() for base in node.bases if isinstance(base, ast.Name)}
-        cases = [node for node in self.classes.values() if self.is_case(node)]
-        cases = [node for node in cases if all_cases or node.name not in spoken]
+        runs_cases, idle = self._find_idle(spoken)
+        case_classes = [node for node in self.classes.values() if self.is_case(node)]
+        mixed_in = {getattr(base, "id", "") for node in case_classes for base in node.bases}
+        cases = [node.name for node in case_classes if all_cases or not runs_cases or node.name not in spoken]
+        if all_cases or not runs_cases:
+            cases += self._cases_by_type()
+        spoken -= idle
         for node in self.tree.body:
             if isinstance(node, ast.ClassDef):
-                if node.name not in spoken | inherited and self.is_collected(node):
+                if node.name not in spoken | mixed_in and self.is_collected(node):
                     yield from self._calls_of_class(node)
             elif isinstance(node, _Function) and node.name not in spoken:
                 if node.name == "check" and entry and _count_required(node) == 1:
@@ -442,8 +449,34 @@ class Suites:
                 elif _is_test(node) and not _needs_arguments(node):
                     yield _call(node, node.name)
         if cases:
-            names = ", ".join(node.name for node in cases)
-            yield _SUITE.format(cases=names)
+            yield _SUITE.format(cases=", ".join(cases))
+
+    def _find_idle(self, spoken: set[str]) -> tuple[bool, set[str]]:
+        """Return whether a program may run its test cases itself, and which of the names that it speaks it calls nowhere."""
+        reached = (node for node in self.tree.body if isinstance(node, _Function) and node.name in spoken)
+        classes = (node for node in self.classes.values() if node.name in spoken and not self.is_case(node))
+        nodes = [*self._list_executed, *(part for node in (*reached, *classes) for part in ast.walk(node))]
+        calls = [node for node in nodes if isinstance(node, ast.Call)]
+        bound = {node.arg for node in nodes if isinstance(node, ast.arg)}
+        bound |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        # what is called there may be any test: `for test in tests: test()`
+        if any(
+            not isinstance(call.func, ast.Attribute) and getattr(call.func, "id", "") in {*bound, ""} for call in calls
+        ):
+            return True, set()
+        attributes = {call.func.attr for call in calls if isinstance(call.func, ast.Attribute)}
+        called = {part.id for call in calls for part in ast.walk(call) if isinstance(part, ast.Name)}
+        runs_cases = any(name in ("run", "debug") or name.startswith(("test", "runTest")) for name in attributes)
+        return runs_cases or not spoken.isdisjoint(_BY_NAME), spoken - called - _BY_NAME
+
+    def _cases_by_type(self) -> Iterator[str]:
+        """Yield the names of test cases that are made by `type(name, (unittest.TestCase,), members)`."""
+        for node in self.tree.body:
+            if not (isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and len(node.value.args) == 3):
+                continue
+            bases = list(getattr(node.value.args[1], "elts", ()))
+            if self._dotted(node.value.func) == "type" and self.is_case(ast.ClassDef("", bases, [], [], [])):
+                yield from (target.id for target in node.targets if isinstance(target, ast.Name))
 
     @cached_property
     def _list_executed(self) -> list[ast.AST]:

@@ -1,5 +1,6 @@
 """The code in a reply is found by steps that are recorded, and no step deletes a line of code."""
 
+import textwrap
 import time
 
 import pytest
@@ -17,6 +18,8 @@ CODE = "def add(a, b):\n    print('solution')\n    assert a is not None\n    ret
         (f"Here is the solution:\n\n```python\n{CODE}```\nIt adds two numbers.", "fence"),
         (f"~~~\n{CODE}~~~", "fence"),
         (f"```python\n{CODE}", "fence"),
+        (f"Use this:\n```python\n{CODE}```\nDone.\n".replace("\n", "\r\n"), "fence"),
+        (f"1. Define it:\n   ```python\n{textwrap.indent(CODE, '   ')}   ```\n2. Call it.\n", "fence"),
         (f"[PYTHON]\n{CODE}[/PYTHON]\nHope this helps you.", "markers"),
         (f"{CODE}[END]\n", "markers"),
         (f"{CODE}[END]\n1. What does the code do?\nThe code adds them.", "markers"),
@@ -28,7 +31,7 @@ def test_code_is_found_whole(reply, step):
     text, how = extract(reply, compiles, "add")
 
     assert how == step
-    assert text.strip() == CODE.strip()
+    assert text.replace("\r\n", "\n").strip() == CODE.strip()
 
 
 def test_block_that_defines_the_entry_point_wins_over_an_earlier_one():

@@ -109,6 +109,27 @@ NOTHING = {
     "import pytest\n@pytest.mark.parametrize('x', [1])\ndef test_a(x): assert f(x) == 2\n": "test_a, line 3, has marks of pytest's",
     "def test_a(tmp_path): assert f(1) == 2\n": "test_a, line 1, takes arguments",
 }
+TWO = f"{CASE}class More(unittest.TestCase):\n    def test_b(self): self.assertEqual(f(2), 3)\n"
+TESTS = "def test_a(): assert f(1) == 2\ndef test_b(): assert f(2) == 3\n"
+NAMED = {
+    "a list": f"{TWO}cases = [More]\n",
+    "a list that is counted": f"{TWO}cases = [More]\nprint(len(cases))\n",
+    "a function": f"{TWO}def cases(): return [More]\ncases()\n",
+    "a suite": f"{TWO}suite = unittest.TestSuite([More('test_b')])\n",
+    "a suite that is added to": f"{TWO}suite = unittest.TestSuite()\nsuite.addTest(More('test_b'))\n",
+    "a class by type": (
+        f"{CASE}def b(self): self.assertEqual(f(2), 3)\nT = type('T', (unittest.TestCase,), {{'test_b': b}})\n"
+    ),
+    "a list of functions": f"{TESTS}tests = [test_b]\n",
+    "its name alone": f"{TESTS}test_b\n",
+    "a list of a class": f"{TESTS}class TestC:\n    def test_c(self): assert f(2) == 3\ntests = [TestC, test_b]\n",
+}
+UNREACHED = {
+    "a condition": f"{TESTS}if False: test_b()\n",
+    "a helper": f"{TESTS}def helper(): test_b()\nprint(helper)\n",
+    "a loop over some": f"{TESTS}for test in [test_a, test_b][:1]: test()\n",
+    "a suite beside one that is run": f"{TWO}suites = [Cases, More]\nsuites[0]('test_a').debug()\n",
+}
 CLAIMS = {
     "(f(1) == 2, 'msg')": "a tuple",
     "lambda: f(1) == 2": "a function",
@@ -239,6 +260,25 @@ def test_a_skipped_test_is_no_passed_one():
     assert [*(reward.reward for reward in forged), honest.reward, other.reward] == [0.0, 0.0, 0.0, 1.0, 1.0]
 
 
+def test_tests_that_are_only_named_are_run():
+    half = "def f(x): return 2\n"
+
+    found = mark_items([item(code, tests) for tests in NAMED.values() for code in (RIGHT, half)])
+
+    assert [reward.reward for reward in found] == [1.0, 0.0] * len(NAMED)
+
+
+@pytest.mark.parametrize("canonical", [None, RIGHT])
+def test_a_pass_is_unchecked_where_a_test_was_never_run(canonical):
+    found = [
+        (test.passed, test.verdict.value)
+        for tests in UNREACHED.values()
+        for test in run_tests("def f(x): return 2\n", tests, entry_point="f", canonical=canonical).tests
+    ]
+
+    assert found == [(True, "unchecked")] * len(UNREACHED)
+
+
 @pytest.mark.parametrize(
     "program",
     [
@@ -275,6 +315,42 @@ def test_one_of_which_nothing_was_executed_is_unchecked():
     outcome = run_tests(RIGHT, "for n in []:\n    assert f(n) == 2\nf(1)\n", entry_point="f", canonical=RIGHT)
 
     assert [(test.passed, test.verdict.value) for test in outcome.tests] == [(True, "unchecked")]
+
+
+FIRST = "def test_a(): assert f(1) == 2\n"
+MORE = "def eq(a, b): assert a == b\n"
+MAKE = "def make(n):\n    def t(*own): assert f(n) == n + 1\n    return t\n"
+UNRUN = {
+    "a function that yields": f"{FIRST}def test_b():\n    yield\n    assert f(2) == 3\n",
+    "a class in a class": "class TestA:\n    class TestB:\n        def test_b(self): assert f(2) == 3\n    def test_a(self): assert f(1) == 2\n",
+    "a function in a `try`": f"{FIRST}try:\n    def test_b(): assert f(2) == 3\nexcept ImportError: pass\n",
+    "a function in a `with`": f"import contextlib\n{FIRST}with contextlib.suppress(ImportError):\n    def test_b(): assert f(2) == 3\n",
+    "a lambda": f"{FIRST}{MORE}test_b = lambda: eq(f(2), 3)\n",
+    "a function that another one makes": f"{FIRST}{MAKE}test_b = make(2)\n",
+    "a method that a function makes": f"{MAKE}class TestA:\n    test_b = make(2)\n    def test_a(self): assert f(1) == 2\n",
+    "a loop over nothing": f"{FIRST}def test_b():\n    for n in range(0): assert f(n) == n + 1\n",
+    "a case of a generic case": "import unittest\nfrom typing import Generic, TypeVar\nT = TypeVar('T')\nclass A(unittest.TestCase, Generic[T]):\n"
+    "    def test_a(self): self.assertEqual(f(1), 2)\nclass B(A[int]):\n    def test_b(self): self.assertEqual(f(2), 3)\n",
+    "calls that nobody reads": f"{FIRST}def w(n): assert f(n) == n + 1\nmap(w, [2])\n",
+    "what is called at the end": f"import atexit\n{FIRST}def w(): assert f(2) == 3\natexit.register(w)\n",
+    "a main guard with more": f"{FIRST}def main(): assert f(2) == 3\nif __name__ == '__main__' and True: main()\n",
+    "a test that skips itself": "import unittest\nclass A(unittest.TestCase):\n    def test_a(self): self.assertEqual(f(1), 2)\n"
+    "    def test_b(self):\n        self.skipTest('')\n        self.assertEqual(f(2), 3)\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNRUN)
+def test_a_pass_beside_a_test_that_nobody_runs_is_unchecked(name):
+    outcome = run_tests("def f(x): return 2\n", UNRUN[name], entry_point="f", canonical=RIGHT)
+
+    assert [(test.passed, test.verdict.value) for test in outcome.tests] == [(True, "unchecked")]
+
+
+def test_a_class_of_tests_runs_too_where_another_inherits_from_it():
+    tests = "class TestA:\n    n = 2\n    def test_a(self): assert f(self.n) == self.n + 1\nclass TestB(TestA): n = 1\n"
+    outcomes = [run_tests(code, tests, entry_point="f", canonical=RIGHT) for code in (RIGHT, "def f(x): return 2\n")]
+
+    assert [[test.passed for test in outcome.tests] for outcome in outcomes] == [[True], [False]]
 
 
 def test_an_exam_sets_aside_what_would_pass_whatever_is_tested(tmp_path):

@@ -53,6 +53,7 @@ def test_a_function_tag_stays_a_name_with_its_place():
         ("a: 1\na: 2", "task.yaml:2:1", "duplicate key 'a' (first at 1:1)"),
         ("a: [1, 2", "task.yaml:", "not valid YAML"),
         ("a: b: c", "task.yaml:1:", "not valid YAML"),
+        ("a: \x07", "task.yaml:", "character #x0007: special characters are not allowed"),
         ("a: *x", "task.yaml:1:4", "no anchor"),
         ("a: &x [*x]", "task.yaml:1:8", "no anchor"),
         ("a: 1\n---\nb: 2", "task.yaml:2:1", "second document"),

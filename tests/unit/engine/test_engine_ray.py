@@ -173,11 +173,20 @@ def test_the_reward_server_marks_on_a_cluster():
 class FakeRay:
     """As much of Ray as an executor calls; what it is handed is done at once, or refused as what cannot be pickled."""
 
-    def __init__(self, processors):
+    exceptions = SimpleNamespace(RayError=ConnectionError, RayTaskError=ExceptionGroup)
+
+    def __init__(self, processors, *, is_there=True):
         self._resources = {} if processors is None else {"CPU": processors}
+        self._is_there = is_there
 
     def is_initialized(self):
-        return True
+        return self._is_there
+
+    def init(self, **options):
+        self.started, self._is_there = options, True
+
+    def shutdown(self):
+        self._is_there = False
 
     def cluster_resources(self):
         return self._resources
@@ -192,7 +201,10 @@ class FakeRay:
                     if fn is None:
                         raise TypeError("cannot pickle")
                     done = Future()
-                    done.set_result(call(fn, args, kwargs))
+                    try:
+                        done.set_result(call(fn, args, kwargs))
+                    except ArithmeticError as error:
+                        done.set_exception(error)
                     return SimpleNamespace(future=lambda: done)
 
             return Task
@@ -208,15 +220,22 @@ class FakeRay:
     ],
 )
 def test_the_cluster_that_is_named_is_joined_and_without_a_name_one_is_started_here(monkeypatch, address, options):
-    ray, started = FakeRay(3), {}
-    ray.is_initialized = lambda: False
-    ray.init = started.update
+    ray = FakeRay(3, is_there=False)
     monkeypatch.setitem(sys.modules, "ray", ray)
     monkeypatch.setenv("RAY_ADDRESS", address)
 
-    plugins.create("engines", "ray", workers=2)
+    with plugins.create("engines", "ray", workers=2):
+        assert ray.started == {"log_to_driver": False, "configure_logging": False, **options}
+    assert not ray.is_initialized()
 
-    assert started == {"log_to_driver": False, "configure_logging": False, **options}
+
+def test_a_cluster_that_was_there_before_stays(monkeypatch):
+    ray = FakeRay(3)
+    monkeypatch.setitem(sys.modules, "ray", ray)
+
+    plugins.create("engines", "ray").shutdown()
+
+    assert ray.is_initialized()
 
 
 @pytest.mark.parametrize("processors", [None, 0.5, 0, 3])
@@ -235,10 +254,12 @@ def test_a_piece_of_work_takes_one_processor(monkeypatch):
     assert ray.options["num_cpus"] == 1
 
 
-def test_what_cannot_be_sent_is_the_error_of_its_own_future(monkeypatch):
+def test_what_cannot_be_sent_or_fails_is_the_error_of_its_own_future(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", FakeRay(2))
     executor = plugins.create("engines", "ray")
 
-    futures = [executor.submit(work, -1) for work in (abs, None, abs)]
+    futures = [executor.submit(work, 1, 0) for work in (operator.add, None, operator.truediv, operator.add)]
 
-    assert [type(future.exception(5)) for future in futures] == [type(None), TypeError, type(None)]
+    assert [type(future.exception(5)) for future in futures] == [
+        type(None), TypeError, ZeroDivisionError, type(None),
+    ]  # fmt: skip

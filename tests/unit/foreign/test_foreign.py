@@ -325,6 +325,123 @@ def test_the_only_filter_of_a_file_is_told(tmp_path):
     assert any("scored after the filter strict-match" in note for note in notes)
 
 
+def test_files_after_different_filters_are_refused_as_measured_differently(tmp_path):
+    paths = []
+    for name in ("strict-match", "flexible-extract", "strict-match"):
+        folder = tmp_path / str(len(paths))
+        folder.mkdir()
+        paths.append(folder / "samples_sums_2026-01-02T03-04-05.678901.jsonl")
+        rows = [{"doc_id": n, "doc": {"q": n}, "target": "x", "arguments": [["q", {}]], "resps": [["y"]], "filtered_resps": ["y"], "filter": name, "exact_match": float(n > 1)} for n in range(9)]  # fmt: skip
+        paths[-1].write_text("".join(json.dumps(row) + "\n" for row in rows))
+    ours = tmp_path / "table.jsonl"
+    ours.write_text("".join(json.dumps({"item": f"sums/{n}", "score": 1.0, "model": "t"}) + "\n" for n in range(9)))
+    imported = run_cli("import", paths[1], "-o", tmp_path / "kept")
+
+    strict, flexible, again = paths
+    refused = [run_cli("compare", strict, other).exception for other in (flexible, *(tmp_path / "kept").iterdir())]
+
+    assert imported.exit_code == 0
+    for error in refused:
+        assert "by filter:strict-match" in str(error)
+        assert "by filter:flexible-extract" in str(error)
+    assert run_cli("compare", strict, flexible, "--allow-different-measures").exit_code == 0
+    assert run_cli("compare", strict, again).exit_code == 0
+    assert run_cli("compare", strict, ours, "--metric", "exact_match", "--metric", "score").exit_code == 0
+
+
+def lm_eval_measured(folder, about):
+    path = lm_eval(folder, len(list(folder.iterdir())))
+    path.write_text(json.dumps(json.loads(path.read_text()) | about))
+    return path
+
+
+def inspect_measured(folder, about):
+    path = inspect_log(folder, len(list(folder.iterdir())), form="json")
+    log = json.loads(path.read_text())
+    log["eval"] |= about.get("eval", {})
+    path.write_text(json.dumps(log | {"plan": {"steps": about.get("steps", [])}}))
+    return path
+
+
+def helm_measured(folder, about):
+    here = folder / f"run-{len(list(folder.iterdir()))}"
+    here.mkdir()
+    stats = [{"instance_id": f"id{n}", "train_trial_index": 0, "stats": [{"name": {"name": "exact_match"}, "count": 1, "sum": n % 2}]}
+             for n in range(9)]  # fmt: skip
+    (here / "per_instance_stats.json").write_text(json.dumps(stats))
+    (here / "run_spec.json").write_text(json.dumps({"name": "r", "adapter_spec": {"model": here.name, **about}}))
+    return here / "per_instance_stats.json"
+
+
+@pytest.mark.parametrize(
+    ("make", "first", "other", "told"),
+    [
+        (lm_eval_measured, {"versions": {"sums": 1}}, {"versions": {"sums": 2.0}}, ("version:1", "version:2")),
+        (lm_eval_measured, {"n-shot": {"sums": 0}}, {"n-shot": {"sums": 5}}, ("num_fewshot:0", "num_fewshot:5")),
+        (lm_eval_measured, {"chat_template": None}, {"chat_template": "<s>"}, ("chat_template:false", "chat_template:true")),
+        (
+            lm_eval_measured,
+            *({"configs": {"sums": {"metric_list": [{"metric": "acc", "ignore_case": case}]}}} for case in (True, False)),
+            ('metric acc:{"ignore_case": true}', 'metric acc:{"ignore_case": false}'),
+        ),
+        (
+            lm_eval_measured,
+            *({"configs": {"sums": {"target_delimiter": between}}} for between in (" ", "\n")),
+            ('target_delimiter:" "', 'target_delimiter:"\\n"'),
+        ),
+        (
+            inspect_measured,
+            *({"eval": {"scorers": [{"name": "match", "options": {"location": where}}]}} for where in ("any", "exact")),
+            ('scorer match:{"location": "any"}', 'scorer match:{"location": "exact"}'),
+        ),
+        (inspect_measured, {"eval": {"task_version": 0}}, {"eval": {"task_version": 2}}, ("task_version:0", "task_version:2")),
+        (inspect_measured, {"steps": [{"solver": "generate"}]}, {"steps": [{"solver": "cot"}]}, ("solver:generate", "solver:cot")),
+        (inspect_measured, {"eval": {"task_args": {"shots": 0}}}, {"eval": {"task_args": {"shots": 5}}}, ("shots:0", "shots:5")),
+        (helm_measured, {"max_train_instances": 5}, {"max_train_instances": 0}, ("instances:5", "instances:0")),
+        (helm_measured, {"method": "generation"}, {"method": "multiple_choice_joint"}, ("method:generation", "joint")),
+    ],
+)  # fmt: skip
+def test_other_tools_runs_that_were_measured_differently_are_refused_in_either_order(
+    tmp_path, make, first, other, told
+):
+    paths = [make(tmp_path, about) for about in (first, other, first, {})]
+    runs = [*paths[:2]]
+
+    refused = [run_cli("compare", *order, "--fail-if-worse", order[1]).exception for order in (runs, runs[::-1])]
+    noted = json.loads(run_cli("compare", *runs, "--allow-different-measures", "--json").stdout)["notes"]
+
+    for error in refused:
+        assert "was measured differently" in str(error)
+        assert all(words in str(error) for words in told)
+    assert any("was measured differently" in note for note in noted)
+    # Measured alike, or saying nothing of it.
+    assert [run_cli("compare", paths[0], path).exit_code for path in paths[2:]] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("make", "about"),
+    [
+        (lm_eval_measured, {"date": 7, "config": {"model_args": "b", "batch_size": 8, "device": "cpu"}, "model_name": "b",
+                            "versions": {"sums": 1.0}, "chat_template": "other", "git_hash": "b", "random_seed": 7,
+                            "configs": {"sums": {"doc_to_text": "<function f at 0x7f>", "generation_kwargs": {"temperature": 1}}}}),
+        (inspect_measured, {"eval": {"created": "b", "task_file": "b", "model_generate_config": {"temperature": 1, "seed": 7},
+                                     "task_args": {"seed": 7, "data_dir": "b"}}, "steps": [{"solver": "generate", "params": {"a": 1}}]}),
+        (helm_measured, {"model_deployment": "b", "temperature": 1, "random": "b", "max_eval_instances": 10, "method": "generation"}),
+    ],
+)  # fmt: skip
+def test_dates_paths_seeds_and_the_models_own_settings_are_no_difference_of_measure(tmp_path, make, about):
+    plain = {
+        "versions": {"sums": 1}, "chat_template": "own", "configs": {"sums": {"doc_to_text": "<function f at 0x81>"}},
+    } if make is lm_eval_measured else {
+        "eval": {"created": "a", "task_args": {"seed": 1, "data_dir": "a"}}, "steps": [{"solver": "generate"}],
+    } if make is inspect_measured else {"model_deployment": "a", "temperature": 0, "method": "generation"}  # fmt: skip
+
+    result = run_cli("compare", make(tmp_path, plain), make(tmp_path, about), "--json")
+
+    assert result.exit_code == 0
+    assert not any("differently" in note for note in json.loads(result.stdout)["notes"])
+
+
 def test_epochs_and_scorers_of_several_keys(tmp_path):
     samples = [
         {"id": item, "epoch": epoch, "input": [{"role": "user", "content": "q"}], "scores": {"rubric": {"value": {"style": epoch / 2, "fact": "P"}}}}

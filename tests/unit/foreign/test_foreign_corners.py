@@ -173,6 +173,36 @@ def test_a_second_row_of_one_attempt_is_counted_and_left(tmp_path):
     assert any("a second row of one attempt" in note for note in sheet_of(path).notes)
 
 
+def tau_trial(folder, rewards):
+    rows = [{"task_id": 1, "reward": reward, "info": {}, "traj": [], "trial": 2} for reward in rewards]
+    (folder / "m.json").write_text(json.dumps(rows))
+    return folder / "m.json"
+
+
+def inspect_epoch(folder, rewards):
+    samples = [{"id": "q", "epoch": 3, "input": "q", "scores": {"match": {"value": reward}}} for reward in rewards]
+    header = {"version": 2, "status": "success", "eval": {"model": "m", "dataset": {}, "task": "t"}, "plan": {}}
+    (folder / "log.json").write_text(json.dumps({**header, "samples": samples}))
+    return folder / "log.json"
+
+
+def helm_trial(folder, rewards):
+    stats = [{"stats": [{"name": {"name": "exact_match"}, "count": 1, "sum": reward}]} for reward in rewards]
+    rows = [{"instance_id": "id1", "train_trial_index": 2, **stat} for stat in stats]
+    (folder / "per_instance_stats.json").write_text(json.dumps(rows))
+    return folder / "per_instance_stats.json"
+
+
+@pytest.mark.parametrize("make", [tau_trial, inspect_epoch, helm_trial])
+def test_two_rows_of_one_numbered_attempt_are_one_where_they_agree_and_refused_where_they_do_not(tmp_path, make):
+    (value, n, _), *_ = figures(make(tmp_path, [1.0, 1.0])).values()
+    refused = run_cli("compare", make(tmp_path, [1.0, 0.0]))
+
+    assert (value, n) == (1.0, 1)
+    assert isinstance(refused.exception, DataError)
+    assert "two rows of one attempt have different scores" in str(refused.exception)
+
+
 def test_two_metrics_of_one_name_are_two(tmp_path):
     marks = [{"name": "Correctness", "score": score} for score in (1.0, 0.0)]
     path = tmp_path / "run.json"
@@ -320,3 +350,71 @@ def test_results_named_from_inside_their_folder_are_called_after_it(tmp_path, mo
     monkeypatch.chdir(folder)
 
     assert read(Path(name))[1].models == read(folder / name)[1].models == ["llama"]
+
+
+def promptfoo_columns(path, columns):
+    """Write ten tests of each (place, configuration, score) of one provider."""
+    results = [
+        {"provider": {"id": "openai:gpt", "label": "", "config": config}, "promptIdx": place, "testIdx": at, "vars": {"q": at},
+         "prompt": {"raw": f"q{at}", "label": "ask"}, "score": score, "success": score > 0.5, "failureReason": 0, "namedScores": {},
+         "response": {"output": "x"}, "gradingResult": {}, "testCase": {"vars": {"q": at}, "assert": []}}
+        for at in range(10) for place, config, score in columns
+    ]  # fmt: skip
+    path.write_text(json.dumps({"evalId": "e", "results": {"version": 3, "results": results}, "config": {}}))
+    return path
+
+
+def test_two_configurations_of_one_provider_are_two_models(tmp_path):
+    path = promptfoo_columns(tmp_path / "two.json", [(1, {"temperature": 1}, 0.0), (0, {"temperature": 0}, 1.0)])
+    repeated = promptfoo_columns(tmp_path / "one.json", [(0, {}, 1.0), (0, {}, 0.0)])
+
+    assert figures(path) == {"openai:gpt #1": (1.0, 10, {}), "openai:gpt #2": (0.0, 10, {})}
+    assert figures(repeated) == {"openai:gpt": (0.5, 10, {})}  # --repeat: two attempts of one column
+
+
+@pytest.mark.parametrize(("named", "samples"), [(False, 20), (True, 10)])
+def test_rows_of_two_evaluations_are_two_samples_or_noted_as_attempts(tmp_path, named, samples):
+    rows = [
+        {"schema_version": "0.2.1", "evaluation_id": name, "model_id": "m", "sample_id": str(at), "input": {"raw": f"{name} {at}"},
+         "output": {"raw": ["x"]}, "evaluation": {"score": score}, **({"evaluation_name": "mmlu"} if named else {})}
+        for name, score in (("mmlu/1", 1.0), ("gsm/2", 0.0)) for at in range(10)
+    ]  # fmt: skip
+    path = lines(tmp_path / "e.jsonl", rows)
+    alone = lines(tmp_path / "alone.jsonl", [{**row, "model_id": "other"} for row in rows[:10]])
+
+    sheet = sheet_of(path)
+    pair = json.loads(run_cli("compare", path, alone, "--json").stdout)["pairs"][0]
+
+    assert len(sheet.marks["m"]) == samples
+    assert (
+        any("m: rows of 2 evaluations called mmlu are attempts at the same samples" in note for note in sheet.notes)
+        == named
+    )
+    assert (pair["n"], abs(pair["difference"])) == (10, 0.5 if named else 0.0)
+
+
+@pytest.mark.parametrize("name", ["test_case_{}", "test_translation"])
+def test_cases_of_one_input_and_other_expectations_are_samples_of_their_own(tmp_path, name):
+    paths = []
+    for model, right in (("a", range(4)), ("b", range(4, 8))):
+        cases = [{"name": name.format(at), "input": "translate", "expectedOutput": f"x{at}", "actualOutput": "x",
+                  "metricsData": [{"name": "G", "score": float(at in right), "success": at in right, "threshold": 0.5}]}
+                 for at in range(8)]  # fmt: skip
+        paths.append(tmp_path / f"{model}.json")
+        paths[-1].write_text(json.dumps({"testCases": cases, "hyperparameters": {"model": model}}))
+
+    found = json.loads(run_cli("compare", *paths, "--json").stdout)
+
+    assert (found["n_common"], found["win_matrix"]) == (8, {"a": {"b": 4}, "b": {"a": 4}})
+
+
+def test_another_judge_of_deepeval_is_another_measure(tmp_path):
+    paths = []
+    for judge in ("gpt-4o", "gpt-4o-mini", "gpt-4o"):
+        cases = [{"name": f"c{at}", "input": f"q{at}", "actualOutput": "x",
+                  "metricsData": [{"name": "G", "score": at / 10, "evaluationModel": judge}]} for at in range(10)]  # fmt: skip
+        paths.append(tmp_path / f"{len(paths)}.json")
+        paths[-1].write_text(json.dumps({"testCases": cases}))
+
+    assert "by judge of G:gpt-4o;" in str(run_cli("compare", *paths[:2]).exception)
+    assert run_cli("compare", paths[0], paths[2]).exit_code == 0

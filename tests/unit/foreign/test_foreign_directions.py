@@ -48,6 +48,53 @@ def test_every_eval_ever_of_both_directions_has_two_metrics(tmp_path):
     assert "A (10.0) is better than B" in result.output
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_without_a_record_the_name_of_the_evaluation_says_the_direction(tmp_path, turned):
+    pairs = [{"wer": 0.1}, {"wer": 0.8}], [{"wer": 0.1, "acc": 0.9}, {"wer": 0.8, "acc": 0.9}]
+    for number, (one, other) in enumerate(pairs):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        first, second = eee(folder, "A", one), eee(folder, "B", other)
+        for path in (first, second):
+            path.unlink()
+        files = [path.with_suffix(".jsonl") for path in ((second, first) if turned else (first, second))]
+        metric = ["--metric", "score (lower is better)"] if number else []
+
+        result = run_cli("compare", *files, *metric, "--fail-if-worse", first.with_suffix(".jsonl"), "--json")
+
+        assert "B is worse than A" in str(result.exception or result.output)
+        assert "Of wer less is taken to be better, by its name." in " ".join(json.loads(result.stdout)["notes"])
+
+
+@pytest.mark.parametrize(
+    ("name", "reached", "way"),
+    [
+        ("Bias", lambda score: score <= 0.5, "lower"),  # as DeepEval says before version 4.2
+        ("Toxicity", lambda score: score <= 0.5, "lower"),
+        ("Toxicity", lambda score: score >= 0.5, "higher"),  # and since: the share of what is not toxic
+        (
+            "Hallucination",
+            lambda _: None,
+            "lower",
+        ),  # where no case says whether it reached its threshold, the name does
+        ("Correctness", lambda _: None, "higher"),
+    ],
+)
+def test_deepevals_thresholds_say_which_way_is_better(tmp_path, name, reached, way):
+    paths = []
+    for model, score in (("low", 0.1), ("high", 0.9)):
+        cases = [{"name": f"case {at}", "input": f"q{at}", "actualOutput": "x",
+                  "metricsData": [{"name": name, "threshold": 0.5, "score": score, "success": reached(score)}]}
+                 for at in range(10)]  # fmt: skip
+        paths.append(tmp_path / f"{model}.json")
+        paths[-1].write_text(json.dumps({"testCases": cases}))
+
+    found = json.loads(run_cli("compare", *paths, "--json").stdout)
+
+    assert found["direction"] == way
+    assert found["pairs"][0]["better"] == ("low" if way == "lower" else "high")
+
+
 def test_lm_eval_of_both_directions_has_two_metrics(tmp_path):
     stamp = "2026-01-02T03-04-05.678901"
     for task, value in {"t": 1.0, "u": 0.25}.items():

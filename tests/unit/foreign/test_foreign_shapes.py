@@ -32,12 +32,14 @@ def promptfoo_test(number, n, *, output, error=None):
     }  # fmt: skip
 
 
-def test_promptfoos_repeats_are_repeats_though_each_has_a_number_of_its_own(tmp_path):
+@pytest.mark.parametrize("provider", [{"id": "file://provider.js", "label": "m"}, "m"])
+def test_promptfoos_repeats_are_repeats_though_each_has_a_number_of_its_own(tmp_path, provider):
     rows = [
         promptfoo_test(0, 4, output="8"), promptfoo_test(1, 4, output="9"),
         promptfoo_test(2, 5, output="10"), promptfoo_test(3, 5, output="10"),
         promptfoo_test(4, 6, output="", error="API error: 500"), promptfoo_test(5, 6, output="12"),
     ]  # fmt: skip
+    rows = [row | {"provider": provider} for row in rows]
     path = tmp_path / "out.json"
     path.write_text(json.dumps({"evalId": "e", "results": {"version": 3, "prompts": [], "results": rows}}))
 

@@ -229,9 +229,16 @@ def test_the_table_has_a_row_for_every_probe(inputs):
     for probe in (
         "weighted kappa", "Krippendorff's alpha", "a constant answer of", "same answer in 2 samples", "order alone decides",
         "the longer text wins", "the judge's own family wins", "where its text is the shorter one", "planted instruction",
-        "padding that says nothing", "headings and bullets", "the judge's mark minus people's", "where the judge says 2",
+        "padding that says nothing", "headings and bullets", "the judge's mark minus people's", "where the judge's is 25.0",
+        "Marks and shares in points of 100",
     ):  # fmt: skip
         assert probe in out
+    shown = " ".join(out.split())
+    # .2 of a mark and 1.5 on 1 to 5, 16 of 20, and .05 on 0 to 1: one scale.
+    assert "calibration: the judge's mark minus people's 5.0 [" in shown
+    assert "people's mark where the judge's is 25.0 12.5 [" in shown
+    assert "agreement with people: exact 80.0 [" in shown
+    assert "by 5.0 [" in shown
 
 
 def test_without_reviews_of_its_own_family_it_says_so(inputs):

@@ -313,9 +313,12 @@ def test_a_judge_without_provider_or_name_is_refused(name):
 def test_a_key_is_needed_where_no_server_is_named(monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
 
     with pytest.raises(UsageError, match="OPENAI_API_KEY"):
         check(MODEL)
+    with pytest.raises(UsageError, match=r"^the model needs a key \(set ANTHROPIC_API_KEY\)$"):
+        check("anthropic:claude-3-5-haiku-latest")
 
 
 @pytest.mark.parametrize("stated", ["", "1", "a/b", "-1/2", "nan/1", "1/2/3/4"])

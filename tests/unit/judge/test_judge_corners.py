@@ -400,7 +400,8 @@ def test_labels_by_the_judges_own_rubric_correct_it(tmp_path, judged_run):
 
     assert code == 0, err
     # 0 0 .5 .5 1 in turn
-    assert "labels alone  0.4000" in out
+    assert "labels alone  40.0" in out
+    assert "(points of 100)" in out
     assert (unnamed[0], unnamed[1]) == (0, out)
 
 
@@ -411,11 +412,38 @@ def test_labels_by_another_rubric_than_the_judges_are_refused(tmp_path, judged_r
     assert "l.jsonl:1: the label is by the rubric rude-0123456789abcdef, and the judge's score by tone-" in err
 
 
+def test_labels_by_another_rubric_are_seen_in_plain_files_too(tmp_path, judged_run, check):
+    rubric = read_rubric(tmp_path / "tone.yaml")
+    rude, own = "rude-0123456789abcdef", f"tone-{rubric.digest}"
+    lines = (judged_run / "results.jsonl").read_text().splitlines()
+    judged = [{"id": row["id"], "score": row["metrics"]["judge"]} for row in map(json.loads, lines)]
+    silent = written(tmp_path / "silent.jsonl", judged)
+    speaking = written(tmp_path / "speaking.jsonl", [{**row, "rubric": own} for row in judged])
+    as_file = judged_run / "results.jsonl"
+
+    refused = [
+        correct_by(tmp_path, path, [rude], *more) for path, *more in ((speaking,), (as_file, "--score", "judge"))
+    ]
+    taken = [correct_by(tmp_path, path, [own]) for path in (silent, speaking)]
+    rows = [{"question": "?", "candidate": f"a{at}", "label": at % 2} for at in range(8)]
+    _, checked, said = check([{**row, "rubric": rude} for row in rows])
+
+    assert [code for code, *_ in refused] == [2, 2]
+    assert all(f"the label is by the rubric {rude}, and the judge's score by tone-" in err for *_, err in refused)
+    assert [(code, "do not say by which they are marked" in err) for code, _, err in taken] == [(0, True), (0, False)]
+    assert (checked, f"rows.jsonl:1: the label is by the rubric {rude}, and the judge is asked by {own}" in said) == (
+        2,
+        True,
+    )
+    assert check([{**row, "rubric": own} for row in rows])[1] == 0
+
+
 def test_labels_without_a_rubric_of_ones_own_are_taken_with_a_note(tmp_path, judged_run):
     code, out, err = correct_by(tmp_path, judged_run, ["quality-0123456789abcdef"])
 
     assert code == 0, err
-    assert "labels alone  0.4000" in out
+    assert "labels alone  40.0" in out
+    assert "(points of 100)" in out
     assert "the labels say how good an answer is, or whether it failed, and the judge marks by tone-" in err
 
 

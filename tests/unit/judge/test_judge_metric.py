@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from support.fake_openai import FakeOpenAI, Reply, fill, good, schema_of, structured, text
+from support.fake_openai import FAULTS, FakeOpenAI, Reply, fill, good, schema_of, structured, text
 from support.paths import ROOT
 from support.review_kit import markbook
 from test_judge_reply import ECHOES, INJECTIONS
@@ -15,6 +15,7 @@ from markbook.errors import ConfigError, UsageError
 from markbook.judge.rubrics import RUBRICS, read_rubric, ready_rubrics
 from markbook.plugins import create
 from markbook.report.browser import RunSite
+from markbook.store.reader import digest_identity
 
 MODEL = "openai:m"
 RUBRIC = """\
@@ -526,3 +527,29 @@ def test_a_reply_that_is_no_completion_is_said_in_a_line(tmp_path, choices):
     assert "the server's reply cannot be read: " in err
     assert "IndexError" not in err
     assert "pydantic" not in err
+
+
+@pytest.mark.parametrize("at", ["environment", "panel"])
+def test_a_run_is_not_resumed_with_a_judge_at_another_address(task, monkeypatch, caplog, at):
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    elsewhere = "http://127.0.0.1:9/v1"
+    with FakeOpenAI(FAULTS["500"]) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url if at == "environment" else elsewhere)
+        more = () if at == "environment" else ("--judge", f"openai:other@{server.base_url}")
+        _, err, folder = run(task, "out", *more, "--judge-retries", "0")
+        config = json.loads((folder / "run.json").read_text())["config"]
+        monkeypatch.setenv("OPENAI_BASE_URL", elsewhere + "/other")
+
+        code, _, messages = markbook("run", "--resume", folder)
+
+        address = elsewhere if at == "panel" else server.base_url
+        assert {found[MODEL] for found in config["judge_addresses"].values()} == {address}, err
+        assert (code, "what differs: config.judge_addresses" in messages) == (2, True), messages
+        record = json.loads((folder / "run.json").read_text())
+        del record["config"]["judge_addresses"]
+        identity = digest_identity("run", record["config"], record["inputs"])
+        (folder / "run.json").write_text(json.dumps({**record, "identity": identity}))
+
+        assert markbook("run", "--resume", folder)[0] == 3
+
+    assert "kept no judge_addresses: what belongs to it is not checked" in caplog.text

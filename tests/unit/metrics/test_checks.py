@@ -23,6 +23,13 @@ def said(name, answer, *references, **options):
     return one.missing.kind.value if one.missing else one.value
 
 
+def test_the_limit_of_a_question_is_over_with_its_answer():
+    with bounded.Helper() as helper:
+        for pause in (1.2, 0):  # longer than a second, which is the limit
+            assert helper.ask("regex", pattern="b+", flags=0, whole=False, text="abc") == {"holds": True}
+            time.sleep(pause)
+
+
 @pytest.mark.parametrize(
     ("name", "answer", "options", "value"),
     [

@@ -85,6 +85,14 @@ def test_a_bare_metric_has_every_member_with_its_default():
     assert not made.signs("bare|v2")
 
 
+def test_a_metric_that_states_no_direction_has_that_of_its_name():
+    def pair(name, **stated):
+        return PairMetric(name, f"{name}|v1", lambda *_: 0.5, **stated)
+
+    assert (pair("error_rate").direction, pair("quality").direction) == ("lower", "higher")
+    assert pair("loss", direction="higher").direction == "higher"
+
+
 def test_a_bare_metric_is_measured_summarised_and_refused_without_references():
     rows = markbook.measure(f"{HERE}Bare", ["ab", "abcd", None], ["x", "y", "z"])
 

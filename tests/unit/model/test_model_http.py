@@ -156,6 +156,7 @@ def redirected(location, status=307):
         (b"//evil.example/v1", 308, "another server"),
         (b"https://127.0.0.1/v1", 307, "another server"),
         (b"/v2", 302, "drops the question"),
+        (b"/v2", 303, "drops the question"),
         (b"/v2", 307, "after 3 requests"),
     ],
 )

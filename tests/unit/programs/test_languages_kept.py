@@ -66,6 +66,17 @@ def test_what_no_program_of_the_run_has_used_yet_is_kept_too(tool, shelf, tmp_pa
     assert len(list((tmp_path / "headers").iterdir())) == 1
 
 
+def test_a_compiler_at_work_is_ended_and_waited_for(tool, shelf):
+    one = shelf()
+    for _ in range(2):
+        one.with_headers(tool, "#include <iostream>\nint x;\n")
+    (process,) = one._under.values()
+    one.close()
+
+    assert process.returncode is not None
+    assert not one.folder.exists()
+
+
 def test_those_of_another_compiler_are_not_used(tool, shelf, monkeypatch):
     fill(shelf(), tool)
     monkeypatch.setattr(type(tool), "state", property(lambda _: "newer"))

@@ -76,6 +76,17 @@ def vars_of(picture):
     return [picture.wide, picture.narrow]
 
 
+def test_the_nodes_of_a_graph_lie_inside_the_picture_where_its_lines_end():
+    nodes = [{"name": name, "x": x, "y": x, "size": 1} for name, x in (("a", 0.0), ("b", 1.0))]
+
+    for drawn in vars_of(charts.graph(nodes, [{"x": 0.0, "y": 0.0, "x2": 1.0, "y2": 1.0, "weight": 2}])):
+        left, right = numbers(drawn, "circle", "cx")
+        middle = float(parsed(drawn).get("width")) / 2
+
+        assert (left, right) == pytest.approx((middle - 160, middle + 160), abs=0.1)
+        assert [*numbers(drawn, "line", "x1"), *numbers(drawn, "line", "x2")] == [left, right]
+
+
 def test_a_name_without_a_value_has_a_row_and_no_mark():
     rows = [
         {"name": "a", "value": None, "low": None, "high": None},

@@ -48,13 +48,13 @@ def test_difference_interval_and_p_are_those_of_the_statistics():
     assert pair.difference == wanted
     assert pair.p == pytest.approx(stats.sign_flip_test(a, b).p, abs=0.005)
     assert pair.better == "a"
-    assert pair.mde == pytest.approx(
-        stats.minimum_detectable_effect(70, wanted.stats["sd"], method="t").value, rel=1e-3
-    )
+    # The differences lean a little to one side, to which fewer are found.
+    exact = stats.minimum_detectable_effect(70, wanted.stats["sd"], method="t").value
+    assert exact < pair.mde < 1.01 * exact
     assert pair.mcnemar_p is None
     strict = compare_sheet(sheet, alpha=0.001).pair("a", "b")
     exact = stats.minimum_detectable_effect(70, wanted.stats["sd"], alpha=0.001, method="t")
-    assert strict.mde == pytest.approx(exact.value, rel=1e-3)
+    assert exact.value < strict.mde < 1.02 * exact.value
 
 
 def test_equal_differences_have_nothing_that_they_could_detect():

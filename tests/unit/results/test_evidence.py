@@ -39,6 +39,8 @@ def test_rouge_names_what_matches_and_what_is_missed():
         "words missed": (2, {"the", "sat"}),
         "words not in the reference": (2, {"lay", "a"}),
     }
+    (short,) = (each for each in found("rouge1", "Cat", REFERENCE) if each.metric == "rouge1")
+    assert lists(short)["words matched"] == (1, {"cat"})
 
 
 @pytest.mark.parametrize("options", [{}, {"stemmer": False}])

@@ -1,6 +1,7 @@
 """What must not change a comparison, a run or a report: order, names, direction, file format, a twin, what is missing."""
 
 import csv
+import itertools
 import json
 import random
 import shutil
@@ -12,9 +13,11 @@ from support.review_kit import papers
 
 from markbook import compare
 from markbook.cli import cli
+from markbook.errors import DataError
+from markbook.results.alignment import merge_sheets
 from markbook.results.comparison import compare_sheet
 from markbook.results.leaderboard import standings
-from markbook.results.sheet import Cell, Sheet
+from markbook.results.sheet import Aliases, Cell, Sheet
 from markbook.types import Missing, MissingKind
 
 GONE = Cell(None, Missing(MissingKind.FAILED, "down"))
@@ -285,3 +288,50 @@ def test_the_same_marks_in_another_order_share_a_rank(seed):
     order = standings(Sheet("m", {"a": dict(marks), "b": dict(shuffled), "c": dict(swapped), "d": {"s0": Cell(0.0)}}))
 
     assert [(standing.model, standing.rank) for standing in order] == [("a", 1), ("b", 1), ("c", 1), ("d", 4)]
+
+
+@st.composite
+def named_sheets(draw):
+    """Return the sheet of a run of ours with ids or places, or of another tool: its samples by name, content and cluster."""
+    kind = draw(st.sampled_from(["ids", "places", "tool", "table"]))
+    names = draw(st.lists(st.sampled_from(["0", "1", "2", "t/0", "t/1"]), min_size=1, max_size=4, unique=True))
+    texts = draw(st.lists(st.sampled_from(["", "x", "y", "z"]), min_size=len(names), max_size=len(names)))
+    maker = "" if kind in ("ids", "places") else f"{kind}:"
+    aliases = {
+        name: Aliases(f"task {text}", (f"t:{text}", text)) for name, text in zip(names, texts, strict=True) if text
+    }
+    clusters = draw(st.lists(st.sampled_from(["", "", "", "c", "d"]), min_size=len(names), max_size=len(names)))
+    return Sheet(
+        "m", {"model": {name: Cell(1.0) for name in names}},
+        meta={name: {"cluster": cluster} for name, cluster in zip(names, clusters, strict=True) if cluster},
+        digests={name: f"{maker}{text}" if text else "" for name, text in zip(names, texts, strict=True)},
+        by_place=kind == "places", loose=bool(maker), aliases=(dict) if maker else (lambda: aliases),
+    )  # fmt: skip
+
+
+def pairing(sheets):
+    """Return which samples of which runs are one, and in which cluster; None where they are refused."""
+    try:
+        merged = merge_sheets([(run, sheet) for run, sheet in sheets])
+    except DataError:
+        return None
+    groups = {}
+    for title, (at, _) in merged.origins.items():
+        for sample in merged.marks[title]:
+            own = sheets[at][0], merged.renamed.get((at, sample), sample)
+            groups.setdefault(sample, []).append(own)
+    return {frozenset(group): merged.meta.get(sample) for sample, group in groups.items()}, merged.alignment[
+        "n_same_id_other_content"
+    ]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(named_sheets(), min_size=2, max_size=4))
+def test_samples_are_paired_alike_in_every_order_of_the_runs(sheets):
+    runs = [(f"run{at}", sheet) for at, sheet in enumerate(sheets)]
+
+    first, *others = (pairing(order) for order in itertools.permutations(runs))
+
+    assert all(other == first for other in others)
+    for group in first[0] if first else ():
+        assert len({run for run, _ in group}) == len(group)  # two samples of one run are never one

@@ -180,6 +180,15 @@ def test_stability_is_certain_where_weights_cannot_matter_and_not_at_an_edge():
     assert math.fsum(open_.values()) == pytest.approx(1)
 
 
+def test_weights_are_as_uncertain_as_the_documented_distribution_says():
+    weights = {"output_similarity": 0.8, "time_taken": 0.2}
+
+    (shares,) = label_stability([{"output_similarity": 1.0, "time_taken": 0.0}], weights, draws=20_000)
+
+    # the score is the first weight, which is drawn from Beta(40, 10): above .8 with probability .5283
+    assert shares["accept"] == pytest.approx(0.5283, abs=0.01)
+
+
 def test_stability_goes_by_the_thresholds_of_the_run():
     scale = LabelScale(
         {"accept": 0.95, "weak_accept": 0.7, "weak_reject": 0.1, "reject": 0.0}, DOCUMENTED_SCALE.weights

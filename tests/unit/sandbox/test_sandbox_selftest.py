@@ -50,6 +50,22 @@ def test_a_worker_whose_children_can_end_it_does_not_start():
     assert tried("seccomp").returncode == -9
 
 
+def test_a_layer_that_cannot_be_put_in_place_is_not_called_one_that_is():
+    script = (
+        "import sys, os, errno\nsys.path.insert(0, sys.argv[1])\nfrom guest.walls import isolation\nreport = []\n"
+        "def refused(): raise OSError(errno.EPERM, 'not permitted')\n"
+        "print(isolation.step(report, 'namespaces', refused), isolation.step(report, 'scratch', lambda: '/tmp'), report)\n"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", script, str(Path(worker.__file__).parent)], capture_output=True, text=True, check=True
+    )
+
+    assert found.stdout == (
+        "False True [{'name': 'namespaces', 'ok': False, 'detail': 'EPERM: not permitted'}, "
+        "{'name': 'scratch', 'ok': True, 'detail': '/tmp'}]\n"
+    )
+
+
 @pytest.mark.parametrize("level", [Isolation.A, Isolation.B, Isolation.C])
 def test_every_level_with_a_promise_is_tested(level):
     with Sandbox(workers=1, isolation="weak", at_most=level) as box:

@@ -7,11 +7,13 @@ import os
 import random
 import signal
 import threading
+import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import fields
 
 import pytest
 from support.exam_kit import hold, problem, rows, write_rows
+from support.load import PATIENCE
 
 from markbook.errors import DataError, UsageError
 from markbook.programs import ensure_marks
@@ -46,7 +48,7 @@ def with_pool(body, *, workers=1, **settings):
         pool = Pool(PoolSettings(box=BoxSettings(workers=workers, isolation="weak"), **settings))
         await pool.start()
         try:
-            return await asyncio.wait_for(body(pool), 60)
+            return await asyncio.wait_for(body(pool), PATIENCE)
         finally:
             await pool.close()
 
@@ -62,7 +64,8 @@ def marked(items, **options):
 
 
 async def until(condition):
-    for _ in range(600):
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
         if condition():
             return
         await asyncio.sleep(0.02)

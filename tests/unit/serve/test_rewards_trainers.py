@@ -416,8 +416,17 @@ def test_an_items_deadline_that_is_too_long_is_said_at_once(servers):
     assert time.monotonic() - began < allowed(30)
 
 
-@pytest.mark.parametrize("body", ['{"results": [1]}', '{"results": 1}', "[]", "{"])
-def test_an_answer_of_another_server_is_a_sentence(body):
+OF_ANOTHER = Reward("another", 1.0).to_record()
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        *((body, "cannot be read") for body in ('{"results": [1]}', '{"results": 1}', "[]", "{", "[" * 100_000)),
+        (json.dumps({"results": [OF_ANOTHER]}), "'another' where 'a' was asked"),
+    ],
+)
+def test_an_answer_of_another_server_is_a_sentence(body, words):
     class Answer(http.server.BaseHTTPRequestHandler):
         def do_POST(self):
             self.send_response(200)
@@ -430,7 +439,7 @@ def test_an_answer_of_another_server_is_a_sentence(body):
 
     with http.server.HTTPServer(("127.0.0.1", 0), Answer) as server:
         threading.Thread(target=server.handle_request, daemon=True).start()
-        with pytest.raises(IncompleteError, match="the server's answer cannot be read"):
+        with pytest.raises(IncompleteError, match=words):
             ask(f"http://127.0.0.1:{server.server_port}", [item(RIGHT)])
 
 

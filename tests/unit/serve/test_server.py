@@ -4,8 +4,10 @@ import asyncio
 import base64
 import json
 import socket
+import sys
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 from support.exam_kit import problem, write_rows
@@ -16,6 +18,8 @@ httpx = pytest.importorskip("httpx")
 pytest.importorskip("uvicorn")
 
 from markbook.programs.sandboxes import BoxSettings  # noqa: E402
+from markbook.sandbox import program, turns  # noqa: E402
+from markbook.serve import run_code  # noqa: E402
 from markbook.serve.guard import Guard, Refused  # noqa: E402
 from markbook.serve.items import UnsupportedLanguage, toolchain  # noqa: E402 - after the extra is known
 from markbook.serve.marking import ServerSettings  # noqa: E402
@@ -107,6 +111,7 @@ def test_a_batch_is_streamed_as_it_is_marked(client):
     with client.stream("POST", "/v1/mark", json=body, headers={"Accept": "application/x-ndjson"}) as got:
         lines = [json.loads(line) for line in got.iter_lines()]
     assert got.headers["content-type"].startswith("application/x-ndjson")
+    assert "server" not in got.headers
     assert [(line["index"], line["id"], line["reward"], line["reason"]) for line in lines] == [
         (0, "s", None, "timeout"),
         (1, "r", 1.0, None),
@@ -230,6 +235,51 @@ def test_every_outcome_of_a_program_has_its_status(client, code, status, phase, 
     got = ran(client, code, run_timeout=0.7)
     found = got["status"], got["run_result"]["status"], got["run_result"]["return_code"]
     assert found == (status, phase, return_code)
+
+
+READS = "import sys\nprint(sum(map(int, sys.stdin.read().split())))\n"
+COMPUTING = {
+    READS: 0,
+    "print('\\u00fcber', end='')": 0,
+    "while True: pass": 0,
+    "while True: print('x' * 9999)": 0,
+    "import time\nprint(1, flush=True)\ntime.sleep(60)": 0,
+    "1 / 0": 1,
+    "import sys\nsys.stderr.write('x')": 1,
+    "print('\\udc80')": 1,
+    "import os\nprint(os.system('true'))": 1,
+    "print(open(__file__).read())": 1,
+    "import dataclasses\nprint(dataclasses.sys.argv)": 1,
+    "import sys as other\nprint(other.argv)": 1,
+    "import sys\nprint(getattr(sys, 'executable'))": 1,
+    "().__class__.__base__": 1,
+}
+
+
+def test_a_program_that_only_computes_starts_no_interpreter_and_has_the_same_answer(monkeypatch):
+    started = []
+    for module in (program, turns):
+        on_wire = module.on_wire
+        monkeypatch.setattr(module, "on_wire", lambda *run, on_wire=on_wire: started.append(1) or on_wire(*run))
+    seat = run_code._ProgramsSeat("auto")
+
+    def answer(request):
+        before = len(started)
+        reply = run_code.answer(request, *seat.execute(request))
+        reply["run_result"].pop("execution_time")
+        return reply, len(started) - before
+
+    try:
+        for code, interpreters in COMPUTING.items():
+            body = {"code": code, "language": "python", "stdin": "1 2\n", "run_timeout": 1.0}
+            request = run_code.read_program(body, sys.executable)
+            forked, count = answer(request)
+            assert (forked, 1) == answer(replace(request, is_forked=False)), code
+            assert count == interpreters, code
+        files = {**body, "code": READS, "fetch_files": ["out"]}
+        assert not run_code.read_program(files, sys.executable).is_forked
+    finally:
+        seat.close()
 
 
 ADD = {
@@ -424,7 +474,8 @@ def test_work_stops_when_the_caller_leaves(client, running):
 
 
 def until(condition):
-    for _ in range(500):
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
         if condition():
             return
         time.sleep(0.02)

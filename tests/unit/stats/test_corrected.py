@@ -286,6 +286,11 @@ def test_only_one_side_need_name_the_only_system(tmp_path, of_row, of_label):
     (JUDGED, [{"id": "i1", "label": None}] * 3, "3 say that nobody can say (null)"),
     (JUDGED, [*said(40), {"id": "i50", "label": "0.5"}], "l.jsonl:41: a label is '0.5': it must be a number"),
     (JUDGED, [{"id": "i1", "label": 1, "probability": "0.5"}], "l.jsonl:1: a probability is '0.5'"),
+    (
+        [{"id": row["id"], "score": row["score"]} for row in JUDGED],
+        [*said(40, system="A"), {"id": "i50", "system": "B", "label": 0.0}],
+        "l.jsonl:41: labels of 'A' and of 'B', and the judged rows do not say whose they are",
+    ),
     (JUDGED, [{"id": "i1", "score": 1}], "l.jsonl:1: no key 'label': row skipped"),
 ])  # fmt: skip
 def test_labels_that_are_none_are_told_apart(tmp_path, rows, labels, message):

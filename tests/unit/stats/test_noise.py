@@ -110,6 +110,35 @@ def test_repeats_of_one_file_and_of_several_runs_are_the_same(tmp_path):
     assert "%" not in shown
 
 
+def test_repeats_that_never_vary_bound_the_noise_and_do_not_show_that_there_is_none(tmp_path):
+    lines = "".join(
+        json.dumps({"task_id": f"t{at}", "completion": "x", "result": "", "passed": at % 2 == 0}) + "\n"
+        for _ in range(3)
+        for at in range(12)
+    )
+    (tmp_path / "m_results.jsonl").write_text(lines)
+
+    (found,) = json.loads(run_cli("noise", tmp_path / "m_results.jsonl", "--json").stdout)["models"]
+    shown = " ".join(run_cli("noise", tmp_path / "m_results.jsonl").stdout.split())
+
+    # The Wilson upper end of 0 in 12, z^2 / (n + z^2): about 3 / n.
+    share = 1.959964**2 / (12 + 1.959964**2)
+    assert (found["single_run"], found["difference"], found["reliability"], found["repeats_needed"]) == (
+        None,
+        None,
+        None,
+        {},
+    )
+    assert found["largest_within"] == pytest.approx(share / 2, rel=1e-5)
+    assert found["largest_difference"] == pytest.approx(1.959964 * math.sqrt(share / 12), rel=1e-5)
+    assert found["most_repeats_needed"]["0.1"] == math.ceil(share * (1.959964 + 0.841621) ** 2 / (12 * 0.1**2))
+    assert (
+        "nothing was seen to vary in 36 values of 12 samples; up to 24.2 % of all samples like these may vary" in shown
+    )
+    assert "at most 0.279" in shown
+    assert "at most 16" in shown
+
+
 def test_one_run_without_repeats_says_nothing_and_is_told_so(tmp_path):
     (tmp_path / "m_results.jsonl").write_text('{"task_id": "a", "completion": "", "result": "", "passed": true}\n')
     result = run_cli("noise", tmp_path / "m_results.jsonl")

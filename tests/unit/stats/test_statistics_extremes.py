@@ -233,6 +233,24 @@ def test_empty_answers_that_are_marked_0_count_for_the_corrected_mean(tmp_path):
     assert (report["items"], report["labels"]) == (60, 30)
 
 
+@pytest.mark.parametrize(("policy", "items", "mean"), [("exclude", 40, 0.75), ("worst", 60, 0.5)])
+def test_a_run_is_corrected_under_its_own_policy_of_missing_values(tmp_path, policy, items, mean):
+    rows = [task_row(at, None if at % 3 == 0 else 0.5 + at % 2 / 2) for at in range(60)]
+    manifest = task_run(tmp_path, rows).folder / "run.json"
+    record = json.loads(manifest.read_text())
+    record["config"]["missing"] = policy
+    del record["identity"]  # which would say that it was changed
+    manifest.write_text(json.dumps(record))
+    labels = written(tmp_path / "l", [{"id": str(at), "system": "m", "label": at % 2} for at in range(30)])
+
+    code, out, err = markbook("judge", "correct", "--judged", manifest.parent, "--labels", labels, "--json")
+
+    report = json.loads(out)
+    assert code == 0, err
+    assert (report["items"], report["stats"]["judge_mean"]) == (items, pytest.approx(mean))
+    assert ("20 missing values count as 0, the worst" in err) == (policy == "worst")
+
+
 def test_thousands_of_models_have_rank_ranges_in_little_memory():
     import tracemalloc
 

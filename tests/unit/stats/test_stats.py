@@ -250,6 +250,7 @@ def test_not_a_number_is_refused(bad):
         lambda: stats.mcnemar_exact(-1, 0),
         lambda: stats.holm([1.5]),
         lambda: stats.paired_difference([1], [1, 2]),
+        lambda: stats.paired_difference([], [], confidence=95),
         lambda: stats.t_interval([0, 1], confidence=95),
         lambda: stats.bootstrap_mean([0, 1], method="basic"),
         lambda: stats.clustered_standard_error([1, 2], [1]),
@@ -551,6 +552,13 @@ def test_every_agreement_takes_a_missing_rating_alike(missing):
     assert icc.value == pytest.approx(stats.icc(whole).value)
     assert (kappa.n, alpha.n, icc.n) == (5, 5, 5)
     assert all(found.note.startswith("3 units") for found in (kappa, alpha, icc))
+
+
+def test_the_error_of_an_agreement_is_that_of_its_resamples():
+    kappa = stats.cohen_kappa([1, 2, 3, 1, 2, 3, 1, 2], [1, 2, 3, 2, 2, 1, 1, 1], n_resamples=2)
+
+    # of two numbers the quantiles .025 and .975 are .95 of their distance apart, and the standard deviation is its 1/sqrt(2)
+    assert kappa.se == pytest.approx((kappa.high - kappa.low) / 0.95 / math.sqrt(2))
 
 
 def test_an_infinite_rating_is_refused_by_all():

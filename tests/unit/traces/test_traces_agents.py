@@ -279,6 +279,12 @@ def test_gemini_streams_join_the_pieces_of_a_reply(written):
     )
 
 
+def test_a_gemini_stream_without_its_beginning_starts_with_the_piece_that_is_there(written):
+    trace = read_trace(written(GEMINI_STREAM[3:], lines=True), format="gemini-cli")
+
+    assert [step.text for step in trace.steps if step.kind is StepKind.MESSAGE] == ["look", "sorry"]
+
+
 def test_openhands_calls_take_the_models_own_arguments_and_the_commands_exit_code(written):
     path = written(OPENHANDS)
     trace = read_trace(path)

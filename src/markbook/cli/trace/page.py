@@ -15,7 +15,7 @@ from markbook.errors import OutputError, os_errors_as
 from markbook.metrics.graph import balance, centrality, paths, tools
 from markbook.metrics.graph.all_metrics import METRICS, PRIMARY
 from markbook.metrics.graph.paths import GraphMetric
-from markbook.report.item import describe_steps
+from markbook.report.item import describe_steps, order_steps
 from markbook.text import terminal
 from markbook.text.format import NOTHING, format_number, format_sum
 from markbook.types import Measurement
@@ -101,7 +101,7 @@ class RunPages:
         calls = f"{failed} of {run.tool_calls:,} tool calls failed" if run.tool_calls else "no tool was called"
         about = {
             "number": number, "name": terminal(run.id, limit=80), "ended": ended, "calls": calls, "steps": steps,
-            "left": len(run.steps) - len(steps), "label_at": find_link(self._label_at, run.id),
+            "left": len(order_steps(run)[1]) - len(steps), "label_at": find_link(self._label_at, run.id),
             "failures": [
                 (f"run-{number}-step-{at}", f"{step.what} {step.at}".strip())
                 for at, step in enumerate(steps, start=1) if step.is_failed
@@ -186,7 +186,7 @@ def view(total: TraceSum) -> dict[str, object]:
             for (sender, other), count in total.edges.most_common(_EDGES)
         ],
         "groups": group_metrics(total.metrics),
-        "run_heads": ("run", "task", "success", "agents", "tool calls", "messages", "tokens in", "tokens out", "seconds"),
+        "run_heads": ("run", "task", "outcome", "agents", "tool calls", "messages", "tokens in", "tokens out", "seconds"),
         "run_rows": run_rows,
         "runs_left": total.count - len(run_rows) if run_rows else 0,
         "edges_left": max(0, len(total.edges) - _EDGES),
@@ -196,6 +196,8 @@ def view(total: TraceSum) -> dict[str, object]:
 def _format_cell(cell: Any, counts: tuple[int, int] | None = None) -> str:
     if cell is None:
         return NOTHING
+    if isinstance(cell, bool):
+        return "succeeded" if cell else "failed"
     if counts is not None:
         return format_sum(cell, counts, "model calls")
     return format_number(cell, 1) if isinstance(cell, float) else terminal(str(cell), limit=80)

@@ -235,8 +235,8 @@ def show(total: TraceSum, steps: int) -> None:
         at = NOTHING if step.start is None or begin is None else f"{step.start - begin:.3f}"
         took = NOTHING if step.seconds is None else f"{step.seconds:.3f}"
         table.add_row(at, took, _word(step.agent, 24), _what(step), _word(_detail(step), 300, "dim"))
-    if len(run.steps) > len(steps_listed):
-        table.add_row("", "", Text(f"... {len(run.steps) - len(steps_listed):,} more steps (--steps)"), "", "")
+    if len(ordered) > len(steps_listed):
+        table.add_row("", "", Text(f"... {len(ordered) - len(steps_listed):,} more steps (--steps)"), "", "")
     console.print(table)
     console.print(_graph(total))
     console.print()

@@ -117,7 +117,7 @@ def _graph(trace: Trace, marker: Marker, name: str) -> tuple[Any, Measurement | 
             return graph, marker.lacking(name, MissingKind.UNDEFINED, "the trace has no agent")
         return graph, _too_large(graph, marker, name)
     if len(graph) < 3:
-        return graph, marker.lacking(name, MissingKind.NOT_APPLICABLE, f"{len(graph)} agents: three make a graph")
+        return graph, marker.lacking(name, MissingKind.NOT_APPLICABLE, f"needs 3 agents, has {len(graph)}")
     if not graph.number_of_edges():
         return graph, marker.lacking(name, MissingKind.NOT_APPLICABLE, "no agent speaks to another")
     return graph, _too_large(graph, marker, name)

@@ -18,7 +18,7 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 from markbook.results.alignment import digest
@@ -34,6 +34,7 @@ from markbook.types import (
     ProblemType,
     Sample,
     Summary,
+    Test,
     TestResult,
     Verdict,
 )
@@ -380,6 +381,7 @@ def exam_sheet(tallies: Sequence[Tally]) -> Sheet:
         tally.model: {sample.id: tally.cell(index) for index, sample in enumerate(tally.samples)} for tally in tallies
     }
     samples = tallies[0].samples if tallies else ()
+    names = [field.name for field in fields(Test)]
     return Sheet(
         metric=EXAM_SCORE,
         marks=marks,
@@ -387,7 +389,10 @@ def exam_sheet(tallies: Sequence[Tally]) -> Sheet:
             sample.id: {grouping: group for grouping in GROUPINGS if (group := get_group(sample, grouping))}
             for sample in samples
         },
-        digests={sample.id: digest([sample.input, [asdict(test) for test in sample.tests]]) for sample in samples},
+        digests={
+            sample.id: digest([sample.input, [{name: getattr(test, name) for name in names} for test in sample.tests]])
+            for sample in samples
+        },
     )
 
 

@@ -35,7 +35,6 @@ from markbook.runs.kind import Machines, Progress, Start, Watcher, WorkEnd
 from markbook.sandbox import Job, Sandbox
 from markbook.sandbox.job import LOST
 from markbook.store import RunWriter
-from markbook.trace import add_known
 from markbook.types import Attempt, Key, Outcome, ProblemType, Sample
 
 if TYPE_CHECKING:
@@ -101,6 +100,8 @@ def _together(pending: _Under) -> Outcome:
     singles = [pending.outcomes[str(index)] for index in range(len(pending.outcomes))]
     if not singles:
         return outcome
+    from markbook.trace import add_known  # late: only where tests run apart from one another
+
     tests = tuple(single.tests[0] for single in singles)
     # The first test that raised speaks for the attempt, as the first error does where all tests share a solution.
     bad = next((single for single in singles if single.error is not None), None)

@@ -69,6 +69,8 @@ def review_signatures(config: Mapping[str, Any], metric: str = COMPOSITE) -> Map
 
 _TEXT_CAP = 200_000
 _TIERS = ("tier1", "tier2", "tier3", "composite")
+_REPEATED = ("similarity", "raw_score", "tier1_score", "tier2_score", "tier3_score")
+"""Fields on 0..1 of a score that the same row has in points."""
 
 
 class ReviewResults(ReviewsView):
@@ -158,7 +160,10 @@ class ReviewResults(ReviewsView):
             (f"{tier} {name}", scale.value(value) if isinstance(value, float) else str(value))
             for tier in _TIERS
             for name, value in get_tier(row, tier).items()
-            if isinstance(value, int | float | str) and (scale := metric_scale(self.summary, f"{tier}.{name}"))
+            if name not in _REPEATED
+            and isinstance(value, int | float | str)
+            and value != ""
+            and (scale := metric_scale(self.summary, f"{tier}.{name}"))
         )
         text = self._texts.get((str(row["paper_id"]), str(row["system"]), int(row.get("index") or 0)), "")
         return Shown(

@@ -381,7 +381,7 @@ def markdown(summary: ReviewSummary) -> str:
     for name, system in summary["systems"].items():
         table = markdown_table(tier_head(system), tier_rows(summary, name))
         lines += ["", f"## {text.markdown(name)}", "", *table, "", *_below(system)]
-    lines += ["", "## Human reviews against one another", "", *_human(summary)]
+    lines += ["", "## Human-human similarity", "", *_human(summary)]
     lines += ["", "## How much hangs on the weights", ""]
     sensitivity = summary["weight_sensitivity"]
     if sensitivity["reviews"]:

@@ -349,6 +349,13 @@ class JournaledReview:
     unanswerable: Mapping[str, Any] = field(default_factory=dict)
     """By rubric: why it could not be asked."""
 
+    @property
+    def gap(self) -> Missing | None:
+        """Why nothing was written that could be scored, though the time may be known and the agents have a trace; None otherwise."""
+        reason = self.tier1.get("reason")
+        gap = None if reason is None else from_json(reason)
+        return gap if isinstance(gap, Missing) and gap.kind in (MissingKind.ABSENT, MissingKind.NO_COMPLETION) else None
+
 
 class Fields:
     """A record in which each null stands beside its reason."""
@@ -376,7 +383,7 @@ def build_row(review: JournaledReview, config: ReviewConfig, *, judge_asked: boo
     tier2 = _tier2(review, config, judge_asked=judge_asked, models=models)
     tier3 = _tier3(review, config)
     tiers = {"tier1": tier1, "tier2": tier2, "tier3": tier3}
-    composite = _composite(tiers, config)
+    composite = _composite(tiers, config, review.gap)
     missing = {
         f"{name}.{part}": reason
         for name, record in (*tiers.items(), ("composite", composite))
@@ -517,7 +524,7 @@ def _switched_off(tier: int, names: Sequence[str]) -> Numbers:
     return fields.done()
 
 
-def _composite(tiers: Mapping[str, Numbers], config: ReviewConfig) -> Numbers:
+def _composite(tiers: Mapping[str, Numbers], config: ReviewConfig, gap: Missing | None) -> Numbers:
     homes = {
         "time_taken": ("tier1", "time_score"),
         "task_success": ("tier1", "task_success"),
@@ -527,6 +534,8 @@ def _composite(tiers: Mapping[str, Numbers], config: ReviewConfig) -> Numbers:
         "tool_efficiency": ("tier3", "tool_selection_accuracy"),
     }
     scores = {name: read_value(tiers[homes[name][0]], homes[name][1]) for name in METRICS}
+    if gap is not None and config.profile != "documented":
+        scores = dict.fromkeys(METRICS, gap)  # how fast nothing came does not score a review
     composite = compose(scores, config.weights, policy=config.policy, profile=config.profile, scale=config.scale)
     fields = Fields()
     fields.put("composite_score", composite.score if composite.score is not None else composite.missing or _NOT_ASKED)

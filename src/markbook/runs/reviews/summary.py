@@ -441,7 +441,9 @@ def score(
                 hint="leave out what is not available with --similarity cosine,jaccard",
             )
         config = replace(config, threshold=percentile(yardstick.combined, config.calibrate))
-        threshold_from = f"percentile {config.calibrate:g} of {len(yardstick.combined)} human reviews against their closest other one"
+        threshold_from = (
+            f"percentile {config.calibrate:g} of {len(yardstick.combined)} nearest human-human similarities"
+        )
     rows = [build_row(item, config, judge_asked=judge_asked, models=models) for item in journaled]
     # Over all rows at once: the shares of two reviews can be compared only if the same weights were drawn for both.
     # Set in every complete composite how often each label comes out when the weights are uncertain.

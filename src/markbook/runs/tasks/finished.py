@@ -14,13 +14,22 @@ from typing import TYPE_CHECKING, Any
 from markbook.datasets.user_code import CODE
 from markbook.errors import UsageError, suggest
 from markbook.results.alignment import digest, in_task
-from markbook.results.compare import OWN_CODE
+from markbook.results.compare import OWN_CODE, OWN_FILES
 from markbook.results.comparison import run_headline
 from markbook.results.files import get_value, reasons_text
 from markbook.results.kind import Content, Entry, ReplyUsage, Shown
 from markbook.results.sheet import STOPPED_NOTE, Aliases, Cell, Sheet, is_solved, make_cell
 from markbook.runs.tasks.scorers import UNBOUNDED
-from markbook.runs.tasks.summaries import TaskAnswer, TasksView, is_right, join_prompt, main_metric, pass_cell, question
+from markbook.runs.tasks.summaries import (
+    TaskAnswer,
+    TasksView,
+    is_right,
+    join_prompt,
+    main_metric,
+    pass_cell,
+    question,
+    say_other_measures,
+)
 from markbook.text import cut
 from markbook.types import Direction, Missing, Summary, SummaryRecord, digest_text
 
@@ -49,6 +58,8 @@ QUESTION_IS_RIGHT = "question_is_right"
 """Key of run.json for a task whose question is the place of the right choice."""
 _FILTERS = ("filter_list",)
 """Keys that say what of an answer is marked."""
+OPENED = "opened_by_code"
+"""Where the config of a run keeps the digests of the files that a task's own code reads, by task and name."""
 _MEASURES = ("process_results", "metric_list", "metrics")
 """Keys that say how it is marked."""
 
@@ -83,6 +94,8 @@ def sign_task(metric: str, signature: str, task: str, config: Mapping[str, Any],
     code = {name: inputs[name] for name in inputs if name.startswith(f"{task}/{CODE}/")}
     if code and "!function" in repr([keys.get(name) for name in (*targets, *_FILTERS, *_MEASURES)]):
         parts.append(f"{OWN_CODE}{digest(code)[:12]}")
+        if opened := config.get(OPENED, {}).get(task):
+            parts.append(f"{OWN_FILES}{digest(opened)[:12]}")
     # A number without a signature differs from none.
     return "|".join(parts) if parts[0] else ""
 
@@ -190,6 +203,8 @@ class TaskResults(TasksView):
             )
             for task, record in records.items()
         }
+        differing = say_other_measures(chosen, {task: record["signature"] for task, record in records.items()})
+        notes = (*([STOPPED_NOTE] if "stopped" in self.summary else []), *([f"{differing}."] if differing else []))
         own, _, pipeline = chosen.partition(",")
         marks_by_model: dict[str, dict[str, list[_Mark]]] = {}
         meta: dict[str, Mapping[str, str]] = {}
@@ -229,7 +244,7 @@ class TaskResults(TasksView):
                 )
         return Sheet(
             chosen, marks, range=limits, direction=summaries[0].direction, meta=meta, digests=digests, by_place=by_place,
-            notes=(STOPPED_NOTE,) if "stopped" in self.summary else (), task="" if several else next(iter(tasks)),
+            notes=notes, task="" if several else next(iter(tasks)),
             signatures=signatures, is_of_rows=means.is_no_mean(), aliases=partial(_aliases, self, several=several),
         )  # fmt: skip
 

@@ -25,7 +25,7 @@ from markbook.model import PromptRequest
 from markbook.model.cassette import Cassette
 from markbook.runs.asking import JUDGEMENT, JUDGEMENT_GAP, make_settings, sampling_with, sum_paid
 from markbook.runs.kind import Watcher
-from markbook.runs.tasks.finished import QUESTION_IS_RIGHT, sign_task
+from markbook.runs.tasks.finished import OPENED, QUESTION_IS_RIGHT, sign_task
 from markbook.runs.tasks.metrics import Bound, RowPassAtK, bind, result_keys
 from markbook.runs.tasks.scorers import Scorer, function_scorers, row_scorer
 from markbook.runs.tasks.task_options import TaskOptions
@@ -155,6 +155,8 @@ class TaskPlan:
     answers: Predictions | None
     code: Mapping[str, str]
     """The task's own Python files by their names in run.json, with what each is known by."""
+    opened: Mapping[str, str]
+    """The files that its code reads before the work, by name, each with its digest."""
 
     @property
     def config(self) -> dict[str, object]:
@@ -286,6 +288,7 @@ def planned_signatures(plans: Sequence[TaskPlan], key: str, options: TaskOptions
         "timeout": options.timeout,
         "profile": options.profile,
         "tasks": {plan.task.name: plan.task.resolved for plan in plans},
+        OPENED: {plan.task.name: plan.opened for plan in plans},
     }
     for plan in plans:
         signatures = {bound.key: bound.metric.signature for bound in plan.metrics}
@@ -399,6 +402,7 @@ def _plan_one(
         count=count,
         answers=answers,
         code={f"{task.name}/{name}": digest for name, digest in finder.digests.items()},
+        opened=finder.digest_opened(),
     )
 
 
@@ -433,6 +437,12 @@ def _warnings(plans: Sequence[TaskPlan], options: TaskOptions) -> list[str]:
             )
         if not plan.answers.attempts:
             warnings.append(f"{plan.task.name}: no answers in {options.predictions}")
+    warnings += [
+        f"{plan.task.name}: of {scored.key} less is taken to be better, by its name; higher_is_better says it in the file"
+        for plan in plans
+        for scored in (scored for scorer in plan.scorers for scored in scorer.known.values())
+        if scored.stated is None and scored.direction == "lower"
+    ]
     warnings += [
         f"{plan.task.name}: the first token of each text is left out, for no server says how likely it is;"
         " --system names what stands before it, such as <|endoftext|>"

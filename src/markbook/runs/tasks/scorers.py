@@ -19,6 +19,7 @@ from markbook.datasets.filters import unregistered_error
 from markbook.datasets.user_code import Find, ForeignError, call_user_function, code_digest
 from markbook.errors import ConfigError, suggest
 from markbook.files.jsonl import check_whole
+from markbook.measurements import choose_direction, find_direction
 from markbook.stats.arrays import is_missing
 from markbook.types import Attempt, Direction, Item, Measurement, Missing, MissingKind, Sample
 
@@ -49,6 +50,8 @@ class Aggregation:
     resamples: bool = True
     """Whether it is quick enough, and known well enough, to be computed a thousand times for an interval."""
 
+    is_mean: bool = False
+    """Whether it is the mean of the rows that have a number, as our own mean is: then `over` is not asked."""
     version: int = 1
     """Goes up when a row's own number changes."""
 
@@ -90,7 +93,7 @@ def make_aggregation(use: Use, find: Find) -> Aggregation | None:
 
 
 def _foreign(function: Function, own: Callable[..., Any], raws: Sequence[Any]) -> float:
-    value = call_user_function(function, own, list(raws))
+    value = call_user_function(function, own, list(raws), row="")
     number = _number(value)
     if number is None:
         raise ForeignError(f"{function.name} gives what is not a number ({type(value).__name__})")
@@ -119,13 +122,6 @@ def _perplexity(values: Sequence[float]) -> float:
 
 def _weighted_mean(pairs: Sequence[tuple[float, float]]) -> float:
     return math.fsum(_finite(value for value, _ in pairs)) / math.fsum(_finite(weight for _, weight in pairs))
-
-
-def _without_nan(values: Sequence[float]) -> float:
-    numbers = [value for value in values if not math.isnan(value)]
-    if not numbers:
-        raise ValueError("no row has a number")
-    return _mean(numbers)
 
 
 def _f1(pairs: Sequence[tuple[Any, Any]]) -> float:
@@ -199,7 +195,7 @@ AGGREGATIONS: Mapping[str, Aggregation] = {
     "f1": Aggregation("f1", _f1, _same),
     "matthews_corrcoef": Aggregation("matthews_corrcoef", _matthews, _same),
     "median": Aggregation("median", _median),
-    "nanmean": Aggregation("nanmean", _without_nan),
+    "nanmean": Aggregation("nanmean", _mean, is_mean=True),
     "perplexity": Aggregation("perplexity", _perplexity, lambda value: _perplexity([value]), version=2),
     "ter": _of_corpus("ter"),
     "weighted_perplexity": Aggregation(
@@ -249,6 +245,11 @@ class RowAnswer:
     """Whether the filters left a list of texts; where it is of one, that is another thing than the text alone."""
 
     @property
+    def name(self) -> str:
+        """What tells it from other rows, and answers to the same row from each other."""
+        return repr((self.sample.id, list(self.texts)))
+
+    @property
     def result(self) -> Any:
         """What the harness hands to a function: a text, or a list of texts."""
         return self.texts[0] if len(self.texts) == 1 and not self.is_list else list(self.texts)
@@ -260,10 +261,16 @@ class Scored:
 
     key: str
     signature: str
-    direction: Direction = "higher"
+    stated: Direction | None = None
+    """Which way is better, if the task file or the metric says it."""
     range: tuple[float, float] = UNBOUNDED
     aggregation: Aggregation | None = None
     """None is the mean of the rows."""
+
+    @property
+    def direction(self) -> Direction:
+        """Which way is better, by the name where nothing else says it."""
+        return choose_direction(self.stated, self.key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -414,9 +421,9 @@ def _of_function(task: Task, name: Function, use: Use, function: Callable[..., A
         if isinstance(references, Missing):
             return references
         if len(references) == 1:
-            value = call_user_function(name, once, references[0], row.result)
+            value = call_user_function(name, once, references[0], row.result, row=row.name)
             return value if isinstance(value, Mapping) else {key: value}
-        values = [call_user_function(name, once, reference, row.result) for reference in references]
+        values = [call_user_function(name, once, reference, row.result, row=row.name) for reference in references]
         if any(isinstance(value, Mapping) and key not in value for value in values):
             return {}
         values = [value[key] if isinstance(value, Mapping) else value for value in values]
@@ -441,13 +448,16 @@ def make_scorer(
     Raises:
         ConfigError: an aggregation that is neither known nor a function that may be called.
     """
-    direction: Direction = "lower" if use.higher_is_better is False else "higher"
+    # The harness's own metrics are known, also under another key.
+    direction = find_direction(usual) if usual in _USUAL or usual != key else None
+    if use.higher_is_better is not None:
+        direction = "higher" if use.higher_is_better else "lower"
     if use.aggregation == "" and usual in _USUAL:
         use = replace(use, aggregation=_USUAL[usual])
     aggregation = make_aggregation(use, find)
     # In the signature too: of one name two aggregations are two numbers.
     full_signature = signature if aggregation is None else f"{signature}|aggregation:{aggregation.signature}"
-    return Scored(key, full_signature, direction, limits, aggregation)
+    return Scored(key, full_signature, direction, limits, None if aggregation and aggregation.is_mean else aggregation)
 
 
 def _digest_file(function: Callable[..., Any]) -> str:
@@ -551,10 +561,8 @@ def row_scorer(task: Task, find: Find) -> Scorer | None:
             )
         score, limits = by_name[name]
         key = use.key or name
-        entry = make_scorer(key, use, find, f"{name}|log-likelihoods|v1", limits, usual=name)
-        lower = name in _LOWER if use.higher_is_better is None else not use.higher_is_better
         scores[key] = score
-        scored[key] = replace(entry, direction="lower" if lower else "higher")
+        scored[key] = make_scorer(key, use, find, f"{name}|log-likelihoods|v1", limits, usual=name)
     return Scorer(scored, lambda row: _score(row, scores), f"{task.output}|v1")
 
 
@@ -567,10 +575,7 @@ def _by_function(task: Task, function: Function, find: Find) -> Scorer:
         name = use.name.name.rpartition(".")[2] if isinstance(use.name, Function) else use.name
         signature = f"{name}|foreign:{function.name}|code:{_digest_file(own)}|v1"
         # What a function gives under a metric's name is summed up as that metric where the file says nothing.
-        scored = make_scorer(name, use, find, signature, usual=name)
-        if use.higher_is_better is None and name in _LOWER | {"ter"}:
-            scored = replace(scored, direction="lower")
-        scored_by_name[name] = scored
+        scored_by_name[name] = make_scorer(name, use, find, signature, usual=name)
 
     def give(row: RowAnswer) -> Mapping[str, object]:
         results: list[Any] = [row.result] if row.texts else []
@@ -579,7 +584,9 @@ def _by_function(task: Task, function: Function, find: Find) -> Scorer:
             is_rolling = task.output == "loglikelihood_rolling"
             results = list(likelihoods) if is_rolling else list(zip(likelihoods, greedy, strict=True))
         doc = {} if row.sample.row is None else dict(row.sample.row.record)
-        values: Mapping[str, object] = call_user_function(function, lambda: _read_result(own(doc, results)))
+        values: Mapping[str, object] = call_user_function(
+            function, lambda: _read_result(own(doc, results)), row=row.name
+        )
         return values
 
     return Scorer(scored_by_name, give, f"foreign:{function.name}|v1")
@@ -668,7 +675,6 @@ def _bytes(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass"))
 
 
-_LOWER = frozenset({"perplexity", "word_perplexity", "byte_perplexity", "bits_per_byte", "brier_score"})
 CHOICE: Mapping[str, tuple[Score, tuple[float, float]]] = {
     "acc": (_accuracy(lambda _text: 1), _UNIT),
     "acc_norm": (_accuracy(len), _UNIT),

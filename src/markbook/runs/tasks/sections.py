@@ -46,7 +46,7 @@ def tables(summary: TasksSummary) -> list[Table]:
             numbers = scale.value(total.value), f"{scale.interval(total.interval)}{method}", str(total.n)
             over = f"{len(metric['tasks'])} of {len(record['tasks'])} tasks"
             groups.append((record["alias"] or name, key, *numbers, over))
-            reasons += [f"{name}/{key}: {total.note}"] if total.value is None else []
+            reasons += [f"{name}/{key}: {total.note}"] if total.note else []
     if groups:
         headers: tuple[str, ...] = ("group", "metric", "value", f"{format_level()} CI", "rows", "over")
         tables.append(Table("Groups", headers, tuple(groups), frozenset({2, 4}), "; ".join(reasons)))

@@ -12,11 +12,12 @@ from typing import Any, NotRequired, Self, TypedDict
 from markbook.datasets.user_code import ForeignError
 from markbook.judge.assess import PanelAgreement
 from markbook.measurements import SIGNIFICANCE, MissingRecord
+from markbook.results.compare import differences
 from markbook.results.files import FilesView
 from markbook.results.pairs import estimate_pairs, judge_pairs
 from markbook.results.sheet import Cell, Policy, Sheet, make_cell
 from markbook.results.stopping import StoppedRecord
-from markbook.results.summary import count_missing, summarise_cells, summarise_rows
+from markbook.results.summary import count_missing, summarise_cells, summarise_rows, worst_end
 from markbook.runs.tasks.scorers import UNBOUNDED, Aggregation
 from markbook.stats.intervals import mean_of_means
 from markbook.types import Direction, Interval, Measurement, Metric, Missing, MissingKind, Summary, SummaryRecord
@@ -305,10 +306,17 @@ def find_other_scale(columns: Sequence[TaskColumn], limits: tuple[float, float])
     return ""
 
 
+def say_other_measures(metric: str, signatures: Mapping[str, str]) -> str:
+    """Return how the first two tasks that measure a metric in different ways do so; empty where all measure it alike."""
+    return differences([(task, Sheet(metric, {}, signatures={"": own})) for task, own in signatures.items()])
+
+
 def summarise_group(
     name: str, columns: Sequence[TaskColumn], *, weight_by_size: bool, policy: Policy, seed: int
 ) -> Summary:
     """Return a metric's number over the tasks of a group.
+
+    Where the tasks measure it by other options or versions, as bleu does with another tokenizer, the note says so.
 
     Args:
         name: the group's.
@@ -320,10 +328,12 @@ def summarise_group(
     # A function of a task's own states no range: the others' is taken for it, where its numbers lie in it.
     limits = next((column.range for column in columns if column.range != UNBOUNDED), UNBOUNDED)
     reason = find_other_scale(columns, limits)
-    for column in columns if policy == "exclude" and not reason else ():
+    has_worst = policy != "exclude" and math.isfinite(worst_end(limits, columns[0].direction))
+    for column in columns if not reason else ():
         # The others' mean is another number. Where a metric is not of a task's kind, as without a right answer, it has none.
         gaps = {kind for mark in column.marks.values() for kind in mark.gaps}
-        if all(mark.value is None for mark in column.marks.values()) and gaps != {MissingKind.UNDEFINED.value}:
+        is_empty = all(mark.value is None for mark in column.marks.values()) and not (has_worst and column.is_mean)
+        if is_empty and gaps != {MissingKind.UNDEFINED.value}:
             reason = f"no value: {column.task} has none"
     if reason:
         counts = _mean([replace(column, range=UNBOUNDED) for column in columns], name, policy=policy, seed=seed)
@@ -331,6 +341,9 @@ def summarise_group(
     columns = [replace(column, range=limits) for column in columns]
     # Counts of rows and gaps are those of all rows together, whatever the value is made of.
     pooled = _mean(columns, name, policy=policy, seed=seed)
+    differing = say_other_measures(columns[0].key, {column.task: column.signature for column in columns})
+    signature = " / ".join(dict.fromkeys(column.signature for column in columns if column.signature))
+    pooled = replace(pooled, signature=signature, note="; ".join(filter(None, (pooled.note, differing))))
     if not all(column.is_mean for column in columns):
         summaries = [(summarise_column(column, policy=policy, seed=seed), len(column.marks)) for column in columns]
         weighted = [
@@ -339,6 +352,7 @@ def summarise_group(
             if task_summary.value is not None
         ]
         total = math.fsum(size for _, size in weighted)
+        note = "the mean of the tasks' numbers" + (", by their rows" if weight_by_size else "") + ": no interval"
         summary = replace(
             pooled,
             value=math.fsum(value * size for value, size in weighted) / total if total else None,
@@ -346,7 +360,7 @@ def summarise_group(
             interval=None,
             bounds=None,
             policy="exclude",
-            note="the mean of the tasks' numbers" + (", by their rows" if weight_by_size else "") + ": no interval",
+            note="; ".join(filter(None, (note, differing))),
         )
         return _left_out(summary, policy)
     if weight_by_size:
@@ -364,13 +378,15 @@ def summarise_group(
         values = [[mark.value for mark in column.marks.values() if mark.value is not None] for column in columns]
         # Missing rows under another policy count for something, and a resampled mean of what is there would not know of it.
         interval = mean_of_means(values, limits=columns[0].range).interval
-    note = "the mean of the tasks' numbers, each task counting the same"
+    note = "the mean of the tasks' numbers, each task counting the same" + (": no interval" if interval is None else "")
+    # What the policy did with missing values holds for these means too; the other notes are of the pooled interval.
+    notes = note, *(part for part in pooled.note.split("; ") if " missing " in part)
     return replace(
         pooled,
         value=math.fsum(mean_values) / len(mean_values) if mean_values else None,
         interval=interval,
         bounds=bounds,
-        note=f"{note}: no interval" if interval is None else note,
+        note="; ".join(filter(None, (*notes, differing))),
     )
 
 

@@ -24,9 +24,11 @@ import json
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
+from markbook.datasets.user_code import kept_generators
 from markbook.errors import DataError, UsageError
 from markbook.judge.judge_options import plain_judge
 from markbook.model import ModelReply, PromptRequest
@@ -42,6 +44,7 @@ from markbook.runs.kind import Machines, Planned, Skipped, Watcher, WorkEnd
 from markbook.runs.options import with_answerer
 from markbook.runs.pass_at_k import find_problem
 from markbook.runs.tasks.columns import MarkCollector
+from markbook.runs.tasks.finished import OPENED
 from markbook.runs.tasks.grading import (
     FilteredAnswer,
     Tested,
@@ -256,15 +259,13 @@ def answer_and_mark(plan: TasksPlan, journal: RunWriter, machines: Machines, wat
             earlier = (
                 {row.key: Tested.from_record(row.data) for row in journal.rows(OUTCOME)} if plan.runs_tests else {}
             )
-            for task in part.tasks:
-                for filtered in task.pipelines:
-                    for samples in split_rows(task):
-                        filtered_answers = list(answers(task, filtered, samples, replies, options.model or ""))
-                        outcomes = (
-                            _execute(journal, task, filtered_answers, earlier, box, options) if task.passes else {}
-                        )
-                        marked = measure(task, filtered_answers, outcomes, plan.workers, results.names(task, filtered))
-                        results.add(task, filtered, list(marked))
+            pieces = ((task, *piece) for task in part.tasks for piece in product(task.pipelines, split_rows(task)))
+            with kept_generators:
+                for task, filtered, samples in pieces:
+                    filtered_answers = list(answers(task, filtered, samples, replies, options.model or ""))
+                    outcomes = _execute(journal, task, filtered_answers, earlier, box, options) if task.passes else {}
+                    marked = measure(task, filtered_answers, outcomes, plan.workers, results.names(task, filtered))
+                    results.add(task, filtered, list(marked))
             results.finish()
             return results
 
@@ -327,6 +328,9 @@ def _manifest(work: Plan, options: TaskOptions, stop: Stopping | None) -> Manife
     }
     if judges := {name: metric.signature for name, metric in iterate_judges(work.tasks)}:
         config["judges"] = judges
+        config["judge_addresses"] = {name: metric.plan.list_addresses() for name, metric in iterate_judges(work.tasks)}
+    if opened := {task_plan.task.name: task_plan.opened for task_plan in work.tasks if task_plan.opened}:
+        config[OPENED] = opened
     if options.generator:
         config["generator"] = options.generator
     if stop is not None:
@@ -357,7 +361,13 @@ def _manifest(work: Plan, options: TaskOptions, stop: Stopping | None) -> Manife
         "workers": options.workers,
     }
     # As it will be read back: a resumed run compares its config with what lies in run.json, where tuples are lists.
-    return Manifest("run", json.loads(json.dumps(config)), work.inputs, extra, recent=("prompts_and_targets",))
+    return Manifest(
+        "run",
+        json.loads(json.dumps(config)),
+        work.inputs,
+        extra,
+        recent=("prompts_and_targets", "judge_addresses", OPENED),
+    )
 
 
 def _execute(

@@ -148,7 +148,11 @@ class Stage:
     def get_named(self, wanted: list[str]) -> dict[str, object]:
         """Return those of the solution's objects that have these names."""
         namespace = self.namespace
-        return {name: namespace[name] for name in wanted if name in namespace}
+        found: dict[str, object] = {}
+        for name in wanted:  # no comprehension, which is one more function to a fresh process
+            if name in namespace:
+                found[name] = namespace[name]
+        return found
 
     def load(self, code: Any, seed: bool) -> Result | None:
         """Execute the solution in the namespace; return what went wrong if something did."""

@@ -476,7 +476,7 @@ def _difference(got: Any, expected: Any) -> str:
                 if got[at] != expected[at]:
                     line = f" (line {got.count(chr(10), 0, at) + 1})" if unit == "character" and "\n" in got else ""
                     return f"first differs at {unit} {at}{line}: {format_value(got[at])[:80]} instead of {format_value(expected[at])[:80]}"
-            return f"{size} {unit}s instead of {expected_size}" if size != expected_size else ""
+            return f"got {size} {unit}s, expected {expected_size}" if size != expected_size else ""
         if kind is dict:
             for key in expected:
                 if key not in got:

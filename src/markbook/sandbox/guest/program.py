@@ -39,13 +39,7 @@ def run(ends: list[int], stage: Stage, guard: Guard) -> NoReturn:
     try:
         text, reader, writer, errors = ends
         stage.leave()
-        size = os.fstat(text).st_size
-        data = os.pread(text, size, 0)
-        os.close(text)
-        code, seed = marshal.loads(data)
-        for descriptor, number in ((reader, 0), (writer, 1), (errors, 2)):
-            os.dup2(descriptor, number)
-            os.close(descriptor)
+        code, seed = marshal.loads(_take_over(text, ((reader, 0), (writer, 1), (errors, 2))))
         guard(os.getpid())
         # as in a fresh interpreter: where this process was forked from it is turned off
         gc.enable()
@@ -53,6 +47,16 @@ def run(ends: list[int], stage: Stage, guard: Guard) -> NoReturn:
     except BaseException:
         os._exit(1)
     os._exit(status)
+
+
+def _take_over(text: int, standard: tuple[tuple[int, int], ...]) -> bytes:
+    """Return what a file holds, and put others in the place of the standard streams."""
+    data = os.pread(text, os.lseek(text, 0, os.SEEK_END), 0)
+    os.close(text)
+    for descriptor, number in standard:
+        os.dup2(descriptor, number)
+        os.close(descriptor)
+    return data
 
 
 def _main(code: Any, seed: bool, *, is_last: bool = True) -> int:
@@ -69,9 +73,7 @@ def _main(code: Any, seed: bool, *, is_last: bool = True) -> int:
     sys.stderr = sys.__stderr__ = stderr  # type: ignore[misc]  # as above
     sys.argv[:] = [FILE]
     sys.modules.pop(MODULE, None)
-    module = sys.modules["__main__"] = ModuleType("__main__")
-    module.__builtins__ = builtins  # type: ignore[attr-defined]  # as the interpreter does
-    module.__file__ = FILE
+    module = sys.modules["__main__"] = _modules.pop()
     if seed:
         import random
 
@@ -101,11 +103,16 @@ def _main(code: Any, seed: bool, *, is_last: bool = True) -> int:
 
 _made: list[TextIOWrapper] = []
 """The standard streams of every program, made once: to make them costs a child more than all the rest."""
+_modules: list[ModuleType] = []
+"""What becomes the main module of the next program, made for the same reason before the fork."""
+_replaced: list[Any] = []
+"""What a program's streams stand in for: to close that, too, costs every child more than to keep it."""
 
 
 def prepare() -> None:
     """Make, before the fork, the standard streams, to be a file and two pipes in every child, and try what each child does."""
     saved = [os.dup(number) for number in range(3)]
+    _replaced[:] = sys.__stdin__, sys.__stdout__, sys.__stderr__, sys.modules["__main__"]
     standard = sys.stdin, sys.stdout, sys.stderr, list(sys.argv), sys.modules["__main__"]
     null_file = os.open(os.devnull, os.O_RDONLY)  # one can go back in it as in a file
     reader, writer = os.pipe()
@@ -113,7 +120,13 @@ def prepare() -> None:
     for number, descriptor in enumerate((null_file, writer, writer)):
         os.dup2(descriptor, number)
     _made[:] = _streams()
+    for _ in range(1 + _REHEARSALS):
+        module = ModuleType("__main__")
+        module.__builtins__ = builtins  # type: ignore[attr-defined]  # as the interpreter does
+        module.__file__ = FILE
+        _modules.append(module)
     for _ in range(_REHEARSALS):
+        _take_over(os.dup(null_file), ((os.dup(null_file), 0), (os.dup(writer), 1), (os.dup(writer), 2)))
         code, seed = marshal.loads(text)
         _main(code, seed, is_last=False)
     for descriptor in (null_file, reader, writer):

@@ -146,10 +146,10 @@ class _ClaudeSession(RunSteps):
             self.replies[identity] = len(self.steps)
             self.add_message(agent, "assistant", id=identity, start=time)
         at = self.replies[identity]
-        before = self.steps[at]
+        before, texts = self.steps[at], [block for block in blocks if block.get("type") == "text"]
         # A stream repeats a reply's usage as it grows: the largest count is that of the whole reply, and counts once.
         self.steps[at] = replace(
-            before, text=before.text or read_text([block for block in blocks if block.get("type") == "text"]),
+            before, text=before.text or (read_text(texts) if texts else ""),
             input_tokens=_largest(before.input_tokens, whole(usage.get("input_tokens"))),
             output_tokens=_largest(before.output_tokens, whole(usage.get("output_tokens"))),
         )  # fmt: skip
@@ -373,7 +373,6 @@ class _GeminiSession(RunSteps):
         for row in self.messages.values():
             kind, time = read_name(row.get("type")), moment(row.get("timestamp"))
             if kind == "user":
-                self.cached.append(None)
                 self.add_message("", "user", _gemini_text(row.get("content")), start=time)
             elif kind == "gemini":
                 self._reply(row, time)

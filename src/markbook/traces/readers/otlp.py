@@ -45,7 +45,7 @@ class Otlp:
         problems = source.problems
         problems.clear()  # what detection stumbled over is met and counted again
         if source.is_lines:
-            objects = (value if isinstance(value, list) else [value] for _, value in source.lines())
+            objects = (value if isinstance(value, list) else [value] for value in source.lines())
             pairs = inside_all(itertools.chain.from_iterable(objects), problems)
         else:
             pairs = spans(source.chunks(), problems)

@@ -146,6 +146,14 @@ class Examiner:
         job: ExaminerJob | None = self._jobs.next()  # type: ignore[assignment]  # what the host writes
         if job is None:
             return False
+        if "stdin" in job:
+            _arm(stdin.JUDGE_SECONDS)
+            phase = stdin.execute(
+                self._channel, self._given, job, self._compile_solution(job["code"])[0] or job["code"]
+            )
+            _disarm()
+            wire.write(self._control, {"id": job["id"], "phases": [phase]})
+            return True
         if self._task is None:
             self._task = CompiledTests(job["task"], job.get("compiled", ""))  # which come with the first job
         task = self._task

@@ -125,7 +125,7 @@ def explain_output(index: int, fed: str, expected_output: str, output: bytes, er
     texts = {"got": explained.part(got, begin), "expected": explained.part(expected, begin), "source": fed[:_SOURCE]}
     # the line in which they first differ; spaces at the ends of lines do not count
     ours, theirs = got.rstrip().split("\n"), expected.rstrip().split("\n")
-    difference = f"{len(ours)} lines instead of {len(theirs)}" if len(ours) != len(theirs) else ""
+    difference = f"got {len(ours)} lines, expected {len(theirs)}" if len(ours) != len(theirs) else ""
     for number, (line, other) in enumerate(zip(ours, theirs, strict=False), 1):
         if line.rstrip() != other.rstrip():
             difference = f"first differs in line {number}: {line[:80]!r} instead of {other[:80]!r}"

@@ -19,7 +19,7 @@ from .mutation_canary import Canary
 from .mutation_operators import OPERATOR, SURE
 from .mutation_proof import deals, list_claims, order, partition_claims, proof, scarce
 from .programs import portable
-from .results import difference
+from .results import difference, lacks_parts
 
 TYPE_CHECKING = False
 
@@ -276,6 +276,7 @@ class _Trial:
                     or other
                     or index in self._taken_in
                     or self._task.draws[index]
+                    or (index in done and lacks_parts(self._task.required[index], done[index]))
                     or short
                     or telling < _LEAST
                 ):

@@ -144,18 +144,24 @@ def _is_written(node: ast.expr, assigned: dict[str, list[ast.expr]]) -> bool:
 
 def _is_asserting(node: ast.AST) -> TypeGuard[ast.stmt]:
     """Whether a statement is a call that asserts, or goes `with` one."""
+    return bool(list_asserting(node))
+
+
+def list_asserting(node: ast.AST) -> list[ast.Call]:
+    """Return the calls by which a statement asserts, as itself or with `with`.
+
+    They are those of what is named so: `self.assertEqual(...)`, `np.testing.assert_allclose(...)`.
+    """
     if isinstance(node, ast.With | ast.AsyncWith):
-        return any(_asserts(item.context_expr) for item in node.items)
-    return isinstance(node, ast.Expr) and _asserts(node.value)
-
-
-def _asserts(node: ast.expr) -> bool:
-    """Whether this calls what is named as that which asserts: `self.assertEqual(...)`, `np.testing.assert_allclose(...)`."""
-    called = node.value if isinstance(node, ast.Await) else node
-    if not isinstance(called, ast.Call):
-        return False
-    name = called.func.id if isinstance(called.func, ast.Name) else getattr(called.func, "attr", "")
-    return name.lower().startswith("assert")
+        values = [item.context_expr for item in node.items]
+    else:
+        values = [node.value] if isinstance(node, ast.Expr) else []
+    calls = [value.value if isinstance(value, ast.Await) else value for value in values]
+    return [
+        call
+        for call in calls
+        if isinstance(call, ast.Call) and expressions.get_called_name(call).lower().startswith("assert")
+    ]
 
 
 def _guard_statements(body: list[ast.stmt], numbers: dict[int, int]) -> list[ast.stmt]:

@@ -208,11 +208,15 @@ def inspect(task: CompiledTests, code: str, results: list[Result]) -> None:
             results[index] = {**results[index], "p": False, "k": "a", "t": "InspectionError", "m": reason}
 
 
+def lacks_parts(required: list[frozenset[int]], done: Parts) -> bool:
+    """Whether of a group of parts none was executed: by what they claim, nothing could have failed."""
+    return not all(group.intersection(number for number, _ in done) for group in required)
+
+
 def without_parts(task: CompiledTests, results: list[Result], done: Counts) -> None:
-    """Say of passes of which no assertion was executed that nothing could have failed in them."""
+    """Say of passes that lack parts that nothing shows that they would have failed by them."""
     for index, result in enumerate(results):
-        # the negative numbers, `CUT` and `SWALLOWED`, are not parts
-        if result["p"] and task.counted[index] and not any(number >= 0 for number, _ in done[index]):
+        if result["p"] and lacks_parts(task.required[index], done[index]):
             result["v"] = "unchecked"
 
 

@@ -134,6 +134,20 @@ def examine(
     return {**record, "why": explaining.with_lines({"tests": why}, job["code"])} if why else record
 
 
+def execute(channel: _socket.socket, files: Given, job: ExaminerJob, code: Any) -> dict[str, Any]:
+    """Return what became of one run of a program whose output is judged elsewhere, as a runner of programs says it."""
+    files.code.hold(marshal.dumps((code, expressions.speaks_of_random(job["code"]))))
+    files.input.hold(job["stdin"].encode("latin-1"))
+    run = _run(channel, files, job)
+    number = os.WTERMSIG(run.status) if os.WIFSIGNALED(run.status) else 0
+    out = run.output[: int(job["limits"][6])].decode("latin-1")
+    return {
+        "exit": None if number else os.WEXITSTATUS(run.status), "signal": number, "out": out, "err": run.errors.decode("latin-1"),
+        "hit": "output" if run.flooded else run.hit.decode("ascii"), "cpu": run.cpu, "wall": run.wall, "memory": 0,
+        "refused": "", "ended": 0.0,
+    }  # fmt: skip
+
+
 def _run(channel: _socket.socket, files: Given, job: ExaminerJob) -> ProcessResult:
     """Have one process made which is given that, and read what it writes until it has closed that, or has written too much."""
     limits = job["limits"]

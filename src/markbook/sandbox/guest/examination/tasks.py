@@ -10,7 +10,7 @@ from ..marking import Compiled
 from . import expressions, rules
 from .expressions import LOOKS_UP, flows, get_called_name, trace_names
 from .lending import Lending
-from .programs import BrokenTest, compile_test, portable, repeated_parts
+from .programs import BrokenTest, compile_test, list_asserting, list_parts, portable, repeated_parts
 from .separation import leaves_traces, names_used, runs_beside
 
 TYPE_CHECKING = False
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
         explain: NotRequired[bool]
         all: NotRequired[bool]
         """Whether a program that reads and writes meets its further tests once it has failed one."""
+        stdin: NotRequired[str]
+        """Of a program without tests, whose output is judged elsewhere: its input, a character a byte."""
 
 
 _MOST_COMPILED = 1 << 18
@@ -71,8 +73,8 @@ class CompiledTests:
         """Which tests draw random numbers."""
         self.silent: list[bool] = []
         """Which tests claim nothing: they pass wherever nothing is raised."""
-        self.counted: list[bool] = []
-        """Which tests fail by their assert statements alone: one of which none was executed has claimed nothing."""
+        self.required: list[list[frozenset[int]]] = []
+        """Of each test groups of parts: where none of a group was executed, a pass claims nothing that the group would."""
         self.repeated: list[frozenset[int]] = []
         """The parts of each that go well as often as the answer has it."""
         self.makers: list[set[str]] = []
@@ -116,7 +118,7 @@ class CompiledTests:
             return ""
         # `portable` copies the texts of tuples, lists and frozen sets alone
         makers = [frozenset(names) for names in self.makers]
-        facts = (self.faults, self.beside, self.draws, self.silent, self.counted, self.repeated, makers)
+        facts = (self.faults, self.beside, self.draws, self.silent, self.required, self.repeated, makers)
         data = portable((self.leaves_traces, self.compiled, self.before, self.asks, *facts))
         return data.hex() if len(data) < _MOST_COMPILED else ""
 
@@ -124,7 +126,7 @@ class CompiledTests:
         """Know the tests by what another examiner said of them; False if that cannot be read."""
         try:
             self.leaves_traces, self.compiled, self.before, self.asks, *facts = wire.load_code(bytes.fromhex(compiled))
-            self.faults, self.beside, self.draws, self.silent, self.counted, self.repeated, makers = facts
+            self.faults, self.beside, self.draws, self.silent, self.required, self.repeated, makers = facts
         except (ValueError, TypeError, EOFError):  # what was kept on a disk has suffered there
             return False
         self.makers = [set(names) for names in makers]
@@ -192,7 +194,7 @@ class CompiledTests:
         self.draws.append(any(map(_draws, nodes)))
         claims = {how for node in nodes if (how := _claims(node))}
         self.silent.append(not any(test.get(part) for part in _CLAIMS) and not claims)
-        self.counted.append(program is not None and claims == {"assert"})
+        self.required.append([] if program is None else required_parts(program, all_parts=claims == {"assert"}))
         used = names_used(nodes)  # before the program is changed
         entry = self._entry
         self.makers.append(makers(nodes, used | entry if self.kind == "class" else used - entry, entry))
@@ -253,6 +255,40 @@ def _claims(node: ast.AST) -> str:
         return "other" if isinstance(node, ast.Raise) else ""
     name = get_called_name(node)
     return "other" if name.lower().startswith("assert") or name in _ENDS else ""
+
+
+def required_parts(program: ast.Module, *, all_parts: bool) -> list[frozenset[int]]:
+    """Return groups of a program's parts of which an honest pass executes at least one each.
+
+    They are the assertions of a function that is called a test or that something names: a list of tests that nobody runs
+    names them, and so do a thread, a suite or an iterator that is only made. Neither one that
+    may fail by other means, such as `raise`, nor one that a decorator may skip is a group.
+
+    Args:
+        program: the tests.
+        all_parts: whether those of the whole program are a group.
+    """
+    parts = list_parts(program)
+    numbers = {id(node): number for number, node in enumerate(parts)}
+    asserting = {
+        id(claim) for part in parts if not isinstance(part, ast.Raise) for claim in (part, *list_asserting(part))
+    }
+    named = {getattr(node, "id", "") or getattr(node, "attr", "") for node in expressions.nodes(program)}
+    groups = [frozenset(numbers.values())] if all_parts else []
+    pending: list[ast.AST] = [*program.body]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and any(
+            "skip" in ast.unparse(decorator).lower() for decorator in node.decorator_list
+        ):
+            continue
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            pending += [part for part in ast.iter_child_nodes(node) if not isinstance(part, ast.expr)]
+        elif node.name.startswith("test") or node.name in named:
+            inside = expressions.nodes(node)
+            if all(id(part) in asserting for part in inside if _claims(part)):
+                groups.append(frozenset(numbers[id(part)] for part in inside if id(part) in numbers))
+    return [group for group in groups if group]
 
 
 _CALLING = frozenset(("map", "starmap", "partial", "reduce", "filter"))
