@@ -11,8 +11,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from markbook.config import ContextMode, Function, Task, Text
+from markbook.config import ContextMode, Task, Text
 from markbook.config.loading import load
+from markbook.config.tree import Function
 from markbook.datasets.choices import Weigher, Weighing, render_prefix
 from markbook.datasets.filters import PROMPTS, SELECTIONS, TARGETS, last, unregistered_error
 from markbook.datasets.prompts import (
