@@ -95,8 +95,8 @@ def test_an_exam_leaves_out_a_row_with_two_solutions(tmp_path, solution, count):
     benchmark = load_benchmark(write_rows(tmp_path / "b.jsonl", [problem("a"), problem("b")]))
     rows = [{"task_id": "b", "completion": "x"}, {"task_id": "a", "completion": CODE[0], "solution": solution}]
 
-    with load_answers([write_rows(tmp_path / "answers.jsonl", rows)], benchmark) as answers:
-        examined = [attempt.sample_id for attempt in answers.attempts("answers")]
+    answers = load_answers([write_rows(tmp_path / "answers.jsonl", rows)], benchmark)
+    examined = [attempt.sample_id for attempt in answers.attempts("answers")]
 
     assert examined == ["a", "b"][1 - count :]
     assert ["answers.jsonl:2" in each.at for each in answers.invalid.first] == [True] * (1 - count)

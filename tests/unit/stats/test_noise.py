@@ -74,9 +74,11 @@ def test_reliability_is_that_of_all_repeats_also_of_an_odd_number(k):
     assert found.intervals["reliability"].low < k / (k + 1) < found.intervals["reliability"].high
 
 
-def test_items_that_never_flip_are_reliable_and_coin_tosses_are_not():
+def test_items_of_which_one_flips_are_reliable_and_coin_tosses_are_not():
     rng = random.Random(2)
-    assert estimate_noise([[float(at % 2)] * 4 for at in range(20)]).reliability == pytest.approx(1.0)
+    still = [[float(at % 2)] * 4 for at in range(40)]
+    assert estimate_noise(still).reliability is None
+    assert 0.9 < estimate_noise([*still, [0.0, 0.0, 0.0, 1.0]]).reliability < 1.0
     tossed = estimate_noise([[float(rng.random() < 0.5) for _ in range(8)] for _ in range(300)])
     assert abs(tossed.reliability) < 0.25
     assert estimate_noise([[1.0, 1.0]] * 5).reliability is None
