@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from markbook.errors import UsageError, suggest
 
@@ -55,16 +55,23 @@ def is_failure(error: object) -> bool:
     return error is not None and error is not False and error not in ("", {}, [])
 
 
-def find_contradiction(record: Mapping[str, object], keys: Iterable[str]) -> str:
+def is_part(text: str, longer: str) -> bool:
+    """Whether an answer is a part of another, or all of it."""
+    return text.strip() in longer
+
+
+def find_contradiction(
+    record: Mapping[str, object], keys: Iterable[str], is_part: Callable[[str, str], bool] = is_part
+) -> str:
     """Return which two of these keys hold two answers, neither a part of the other; empty where none do.
 
     >>> find_contradiction({"reply": "B", "response": "A", "completion": None}, RAW_KEYS)
     "'reply' and 'response' hold two different answers: remove the one that is not meant"
     """
-    texts_by_key = {key: texts for key in keys if (texts := [text.strip() for text in _list_texts(record.get(key))])}
+    texts_by_key = {key: texts for key in keys if (texts := _list_texts(record.get(key)))}
     for (key, texts), (other, others) in itertools.combinations(texts_by_key.items(), 2):
         pairs = ((texts, others), (others, texts))
-        if not any(all(any(text in longer for longer in second) for text in first) for first, second in pairs):
+        if not any(all(any(is_part(text, longer) for longer in second) for text in first) for first, second in pairs):
             return f"{key!r} and {other!r} hold two different answers: remove the one that is not meant"
     return ""
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Required, TypedDict
 
-from markbook.benchmarks.assembly import Extract, assemble, find_text
+from markbook.benchmarks.assembly import Extract, assemble, find_rival, find_text
 from markbook.benchmarks.benchmark import data_files
 from markbook.benchmarks.humaneval import mbpp_id
 from markbook.benchmarks.problems import Benchmark, RowError
@@ -238,7 +238,10 @@ class Answers:
             self.null.add(Rejection(at, f"{key!r} is null: nobody answered"))
             return
         sample, language = self._samples[position], self._read_language(record, self._samples[position])
-        code = assemble(text, replace(sample, language=language) if language else sample, extract, key=key)
+        sample = replace(sample, language=language) if language else sample
+        if rival := find_rival(record, key, sample):
+            raise DataError(rival, at=at)
+        code = assemble(text, sample, extract, key=key)
         # Eight bytes are enough to find repeats within one problem, and they fit into an array; `surrogatepass` because
         # JSON can hold half a surrogate pair, which UTF-8 cannot.
         digest = hashlib.blake2b(code.text.encode(errors="surrogatepass"), digest_size=8).digest()

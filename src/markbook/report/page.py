@@ -55,11 +55,11 @@ class ShownAnswer:
     label: str
     """The model, and which attempt where there are several."""
     status: Status
-    score: float | None
+    score: float | None = None
     """0..1; None without an attempt."""
-    passed: int
-    total: int
-    code: str
+    passed: int = 0
+    total: int = 0
+    code: str = ""
     error: str = ""
     """Kind and message, empty where there was none."""
     note: str = ""
@@ -91,16 +91,26 @@ class Problem:
     """One problem with what the models made of it."""
 
     id: str
-    topic: str
-    complexity: str
-    kind: str
     prompt: str
-    checks: tuple[ShownTest, ...]
     answers: tuple[ShownAnswer, ...]
     outcomes: tuple[tuple[str, Status, str], ...]
     """For each model its name, the worst status of its attempts, and that in numbers where a word is not enough."""
+    topic: str = ""
+    complexity: str = ""
+    kind: str = ""
+    checks: tuple[ShownTest, ...] = ()
     difference: tuple[str, str, tuple[str, ...]] | None = None
     """The label of a solving and of a failing answer, and the lines of their unified diff."""
+
+    @property
+    def size(self) -> int:
+        """What is foreign in it, about as many characters as it takes on the page."""
+        answers = sum(
+            len(answer.code) + len(answer.error) + (answer.why.size if answer.why else 0) for answer in self.answers
+        )
+        checks = sum(len(check.text) for check in self.checks) + 60 * len(self.checks) * len(self.answers)
+        difference = sum(map(len, self.difference[2])) if self.difference else 0
+        return len(self.prompt) + answers + checks + difference + 120 * len(self.outcomes)
 
 
 @dataclass(frozen=True, slots=True)

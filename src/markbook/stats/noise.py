@@ -64,7 +64,7 @@ def estimate_noise(items: Sequence[Sequence[float]], *, seed: int = 0, width: fl
         seed: of the halves that are drawn.
         width: of the values' range.
     """
-    several = [values for values in items if len(values) >= 2]
+    several = sorted(sorted(values) for values in items if len(values) >= 2)  # halves are drawn by place
     count = sum(map(len, several))
     if not several:
         return Noise(0, 0, None, None, None, None, None, None)

@@ -27,6 +27,8 @@ CONFUSED_EXIT = 90
 """The exit status of a child that did not understand what crossed."""
 OUTPUT_EXIT = 91
 """The exit status of a child that printed more than it may."""
+_HEAD = 1000
+"""Characters in which a solution may name its encoding."""
 _REHEARSALS = 8
 """After so many runs the interpreter has adapted the code to what it sees."""
 
@@ -187,8 +189,10 @@ def compile_solution(text: str) -> CodeType:
     Raises:
         Exception: it is not Python; which exception depends on what is wrong with it.
     """
+    # as the file that it would be: only of bytes Python looks for an encoding in the first two lines
+    source = text.encode("utf-8", "surrogatepass") if "coding" in text[:_HEAD] else text
     # the `__future__` import of this module is not the solution's
-    return compile(text, f"<{MODULE}>", "exec", dont_inherit=True)
+    return compile(source, f"<{MODULE}>", "exec", dont_inherit=True)
 
 
 def _say(link: wire.Ends, record: dict[str, object]) -> None:

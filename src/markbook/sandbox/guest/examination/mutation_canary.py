@@ -167,6 +167,7 @@ class Canary:
         anything but what is expected. `alike` makes all wrong that is expected and was the same: else the test itself
         would contradict who is told by an `==` of his own what is expected, and says it again.
         """
+        self._last = None
         mutated_values.draw_from(seed)  # the same wrong values each time: what a right answer failed is what is asked
         try:
             for _ in range(_REDRAWN):
@@ -198,6 +199,11 @@ class Canary:
             return self._compile_trees(trees)
         except _FAULTS:
             return None
+
+    @property
+    def last_statement(self) -> str:
+        """What is said where it was made wrong last; empty if it was not, or where no other test is looked for that says it."""
+        return self._last.says if self._last is not None else ""
 
     @expressions.pause_clock
     def following(self, other: Canary) -> Compiled | None:
