@@ -1,9 +1,11 @@
-"""The keys that a row of answers may have: one list for `exam`, `run`, `score`, rewards and the server."""
+"""The keys that a row of answers may have: one list for `exam`, `run`, `score`, rewards and the server; and how columns stand for them."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from markbook.errors import UsageError, suggest
 
 CODE_KEYS = ("extracted_solution", "candidate_solution", "completion", "solution", "generation", "gpt_solution")
 """Where the code of an answer may stand, in order of preference; an extracted solution wins even when it is empty."""
@@ -87,3 +89,23 @@ def find_number(record: Mapping[str, object]) -> tuple[str, object] | None:
         if value is not None and not (key == "sample_id" and (record.get("task_id") is None or isinstance(value, str))):
             return key, value
     return None
+
+
+def parse_map(text: str, keys: Sequence[str], example: str) -> dict[str, str]:
+    """Return which column stands for which of these keys, from `--map KEY=COLUMN,...`.
+
+    Raises:
+        UsageError: it has another form, or names a key that there is none of, or one twice.
+    """
+    columns: dict[str, str] = {}
+    for part in text.split(","):
+        key, sign, column = (side.strip() for side in part.partition("="))
+        if not (key and sign and column):
+            raise UsageError(f"--map: {part!r} says of no column what it is", hint=f"write {example}")
+        if key not in keys:
+            raise UsageError(f"--map: a column cannot be {key!r}", hint=suggest(key, list(keys)))
+        if key in columns:
+            hint = "several scores are several readings, each with its --map" if key == "score" else ""
+            raise UsageError(f"--map: {key!r} is named twice", hint=hint)
+        columns[key] = column
+    return columns

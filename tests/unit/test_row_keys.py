@@ -33,8 +33,8 @@ def test_exam_and_run_read_the_same_rows_alike(tmp_path, keys):
     file = write_rows(tmp_path / "answers.jsonl", rows)
     samples = [Sample(id=name, row=TaskRow({}, place)) for place, name in enumerate("ab")]
 
-    with load_answers([file], paper) as answers:
-        examined = [(attempt.sample_id, attempt.text) for attempt in answers.attempts("answers")]
+    answers = load_answers([file], paper)
+    examined = [(attempt.sample_id, attempt.text) for attempt in answers.attempts("answers")]
     predictions = read_answers(file, "demo", samples, several=True)
 
     assert examined == [("a", text) for text in CODE]
@@ -61,8 +61,8 @@ def test_exam_and_run_take_a_row_that_failed_for_missing(tmp_path):
     file = write_rows(tmp_path / "answers.jsonl", rows)
     samples = [Sample(id=name, row=TaskRow({}, place)) for place, name in enumerate("ab")]
 
-    with load_answers([file], paper) as answers:
-        examined = [attempt.sample_id for attempt in answers.attempts("answers")]
+    answers = load_answers([file], paper)
+    examined = [attempt.sample_id for attempt in answers.attempts("answers")]
     predictions = read_answers(file, "demo", samples, several=False)
 
     assert examined == ["b"]
