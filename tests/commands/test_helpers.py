@@ -113,7 +113,7 @@ def test_a_run_and_a_comparison_print_with_a_chart_on_a_rich_console(exam_run, t
         line = next(line for line in told.splitlines() if "[red]bold" in line and "|" in line)
         assert "o" in line.partition("[red]bold")[2]
         assert max(map(len, told.splitlines())) <= 80
-    assert "0.500" in printed(task_run(tmp_path / "t", [task_row(0, 0.5)]))
+    assert "0.50" in printed(task_run(tmp_path / "t", [task_row(0, 0.5)]))
     assert "running" in printed(task_run(tmp_path, [task_row(0, 0.5)], finish=False))
 
 

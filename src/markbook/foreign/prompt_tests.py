@@ -78,9 +78,9 @@ class DeepEval:
         columns = collect_columns(rows, directions=directions | {"success": "higher"})
         for name, of in ways.items():
             if (fewer := min(of["lower"], of["higher"])) and name in columns:
-                side = "less" if columns[name].direction == "lower" else "more"
                 contradict = f"In {fewer} of {of.total()} cases the verdict on {name} contradicts the others"
-                columns[name] = replace(columns[name], note=f"{contradict}: {side} is taken to be better.")
+                way = columns[name].direction
+                columns[name] = replace(columns[name], note=f"{contradict}: {way} is assumed to be better.")
         # A score does not depend on the threshold that it is held to; whether a case passed depends on all of them.
         settings: dict[str, dict[str, object]] = {"success": {}}
         for name, kind, values in ((name, kind, values) for name, of in facts.items() for kind, values in of.items()):

@@ -85,7 +85,7 @@ def reason_lines(why: Why) -> Iterator[str]:
     if why.error:
         yield f"  {terminal(why.error)}"
     if why.limit:
-        yield f"  a limit was reached: {terminal(why.limit)}" + ("; it was here:" if why.lines else "")
+        yield f"  limit reached: {terminal(why.limit)}" + (", at:" if why.lines else "")
     yield from _render_traceback(why.lines)
     for failure in why.failures:
         yield f"  {terminal(failure.source, limit=300)}"

@@ -92,11 +92,10 @@ def _ranking(comparison: Comparison) -> Table:
     rows = []
     for standing in comparison.standings:
         summary = standing.summary
-        ranks = f"{standing.rank_low}-{standing.rank_high}" if standing.rank_low is not None else NOTHING
         group = " ".join(standing.group)
         rows.append(
             (str(standing.rank), standing.model, scale.value(summary.value), scale.interval(summary.interval), f"{summary.n} of {summary.n_items}",
-             ranks, group)
+             standing.ranks, group)
         )  # fmt: skip
     level = format_level(usual=1 - comparison.alpha)
     intervals = (standing.summary.interval for standing in comparison.standings)

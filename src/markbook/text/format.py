@@ -1,7 +1,7 @@
 """Numbers in what people read and write: the one place that decides how a value, a percentage and an interval look.
 
 Terminal, Markdown, HTML and sites show one score alike: 43.9 with [21.4, 66.7] where the range is 0..1 (points of 100),
-0.439 with [0.214, 0.667] in any other range, and `NOTHING` where a value is missing. An interval has the digits of its value.
+0.44 with [0.21, 0.67] in any other range, and `NOTHING` where a value is missing. An interval has the digits of its value.
 Files whose format is documented have numbers of their own: 0..100, rounded to two decimals.
 """
 
@@ -14,7 +14,7 @@ from markbook.measurements import CONFIDENCE, Interval
 
 NOTHING = "\u2013"
 """Shown where a value is missing; never 0."""
-DIGITS = 3
+DIGITS = 2
 """Decimals of a value that is not a percentage."""
 
 

@@ -505,7 +505,7 @@ def _error_lines(tally: Tally) -> list[str]:
         "## Errors",
         "",
         f"{total} of {tally.n_evaluated} attempts raised an error ({_percent(tally.error_rate)}).",
-        "Failed tests and absent answers are not errors.",
+        "Failed tests and missing answers are not errors.",
         "",
     ]
     if total:
