@@ -185,8 +185,7 @@ class Grouped(click.Command):
             for parameter in self.get_params(ctx)
             if isinstance(parameter, click.Option) and (record := parameter.get_help_record(ctx)) is not None
         }
-        # A word for the value that leaves room for what the option means.
-        # The longer word first: after "INTEGER" was replaced, "INTEGER RANGE" would be found no more.
+        # Short words for the values; the longer one first, or "INTEGER" would be replaced within "INTEGER RANGE".
         for long, short in (("INTEGER RANGE", "N"), ("FLOAT RANGE", "X"), ("INTEGER", "N"), ("[|", "[")):
             records = {name: (flags.replace(long, short), words) for name, (flags, words) in records.items()}
         shown = {title: [name for name in names if name in records] for title, names in self.sections.items()}

@@ -125,12 +125,9 @@ def _case(case: Mapping[str, object], model: str) -> Row:
     content = digest_input("deepeval", [question, facts] if question and any(facts) else question)
     # A case is called test_case_<place> unless somebody named it: what was asked is what it is.
     name = str(case.get("name") or "")
-    called = (
-        name
-        if name and not name.startswith(("test_case_", "conversational_test_case_"))
-        else content.partition(":")[2][:12]
-    )
-    return Row(model, called or name, metrics, 0, cut_text(question), cut_text(case.get("actualOutput")), content)
+    if not name or name.startswith(("test_case_", "conversational_test_case_")):
+        name = content.partition(":")[2][:12] or name
+    return Row(model, name, metrics, 0, cut_text(question), cut_text(case.get("actualOutput")), content)
 
 
 # promptfoo's JSON.

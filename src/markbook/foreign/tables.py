@@ -219,11 +219,9 @@ class TauBenchResults:
 
     def sniff(self, probe: ResultsProbe) -> int:
         """Return 90 for an array of tasks with a reward and a trajectory."""
-        return (
-            90
-            if probe.opening == "[" and probe.has("task_id", "reward") and (probe.has("traj") or probe.has("trial"))
-            else 0
-        )
+        if probe.opening == "[" and probe.has("task_id", "reward") and (probe.has("traj") or probe.has("trial")):
+            return 90
+        return 0
 
     def read(self, probe: ResultsProbe) -> Marked:
         """Return one row for each task and trial, read as a stream: trajectories are long."""

@@ -65,11 +65,9 @@ def format_p(p: float | None) -> str:
 def format_sum(value: float | None, counts: tuple[int, int], parts: str, form: str = ",") -> str:
     """Return a sum; a least value where some parts are unknown. `counts` is how many are known, of how many."""
     text = "unknown" if value is None else f"{value:{form}}"
-    return (
-        text
-        if counts[0] == counts[1] or value is None
-        else f"at least {text} ({counts[0]} of {counts[1]} {parts} known)"
-    )
+    if counts[0] == counts[1] or value is None:
+        return text
+    return f"at least {text} ({counts[0]} of {counts[1]} {parts} known)"
 
 
 class Scale:

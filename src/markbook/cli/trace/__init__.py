@@ -51,12 +51,7 @@ def trace_page(file: Path) -> str:
 )
 @click.option("--reference-from-best", is_flag=True, help="Use each task's shortest successful run as the reference.")
 @click.option("--format", "reader", metavar="NAME", help="Format of the trace [default: detected from the content].")
-@click.option(
-    "--profile",
-    type=click.Choice(["corrected", "documented"]),
-    default="corrected",
-    help="documented: the original document's formulas. [default: corrected]",
-)
+@click.option("--profile", type=click.Choice(["corrected", "documented"]), default="corrected", help="Formulas to use.")
 @click.option("--steps", default=40, show_default=True, help="Maximum lines of the timeline.")
 @click.option("--run", "run_name", default="", metavar="RUN", help="Show this run of several: its id, or its number.")
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write an HTML page with the graph.")

@@ -530,11 +530,9 @@ def _quality_lines(tally: Tally, isolation: str) -> list[str]:
         if name != "total_evaluated"
     ]
     share = tally.separated_share
-    separated = (
-        "no verdict"
-        if share is None
-        else f"{_percent(share)} of the verdicts from separate processes, {tally.n_unchecked} unchecked"
-    )
+    separated = "no verdict"
+    if share is not None:
+        separated = f"{_percent(share)} of the verdicts from separate processes, {tally.n_unchecked} unchecked"
     return [
         "## Solution quality",
         "",

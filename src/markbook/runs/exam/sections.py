@@ -440,7 +440,7 @@ def exam_page(view: ExamView) -> Page:
             ("Models", str(len(tallies))),
             ("Attempts", f"{sum(tally.n_evaluated for tally in tallies):,}"),
             ("Isolation level", view.isolation or "none ran"),
-            ("An error scores", "0" if view.policy == "zero" else "the tests that passed"),
+            ("Score of an error", "0" if view.policy == "zero" else "the tests that passed"),
             ("Profile", str(view.config.get("profile", "corrected"))),
         ),
         warnings=tuple(_warnings(view, tallies, comparison)),

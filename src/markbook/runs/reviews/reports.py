@@ -254,11 +254,9 @@ def _labels(summary: ReviewSummary, systems: Sequence[str]) -> Section:
         for at, label in enumerate(labels)
     ]
     stable = summary["weight_sensitivity"]["label_changes"]
-    note = (
-        ""
-        if stable is None
-        else f"With weights drawn around the stated ones, {format_percent(stable)} of the labels change."
-    )
+    note = ""
+    if stable is not None:
+        note = f"With weights drawn around the stated ones, {format_percent(stable)} of the labels change."
     table = Table("Recommendations", ("System", *labels), rows, frozenset(range(1, len(labels) + 1)), note)
     picture = charts.stack_bars(cells, list(systems), labels, "Reviews")
     return Section(

@@ -82,9 +82,7 @@ class ReviewOptions(RunOptions):
         values=FILE,
         help="Weights, thresholds and policy: a config_eval.json.",
     )
-    policy: str = _review_option(
-        "", "--policy", SCORES, help="Composite if metrics are missing: require_complete, renormalise, bounds."
-    )
+    policy: str = _review_option("", "--policy", SCORES, help="require_complete (default), renormalise or bounds.")
     similarity: str = _review_option(
         "", "--similarity", SCORES, help="Similarities to compute: any of semantic,cosine,jaccard."
     )
