@@ -219,9 +219,8 @@ def show(total: TraceSum, steps: int) -> None:
     for line in lines:
         console.print(Text(line, style="yellow"))
     console.print()
-    title = "Timeline"
-    if total.count > 1:
-        title += f" of {'the first run' if run is first else 'run'} {terminal(run.id, limit=60)} (--run shows another)"
+    which = f" of {'the first run' if run is first else 'run'} {terminal(run.id, limit=60)} (--run shows another)"
+    title = f"Timeline{which}" if total.count > 1 else "Timeline"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column("at", justify="right", width=9, no_wrap=True)
     table.add_column("took", justify="right", width=8, no_wrap=True)
