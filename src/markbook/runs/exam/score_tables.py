@@ -505,7 +505,7 @@ def _error_lines(tally: Tally) -> list[str]:
         "## Errors",
         "",
         f"{total} of {tally.n_evaluated} attempts raised an error ({_format(tally.error_rate)}).",
-        "Failed tests and absent answers are not errors.",
+        "Failed tests and missing answers are not errors.",
         "",
     ]
     if total:
@@ -530,11 +530,9 @@ def _quality_lines(tally: Tally, isolation: str) -> list[str]:
         if name != "total_evaluated"
     ]
     share = tally.separated_share
-    separated = (
-        "no verdict"
-        if share is None
-        else f"{_format(share)} of the verdicts from separate processes, {tally.n_unchecked} unchecked"
-    )
+    separated = "no verdict"
+    if share is not None:
+        separated = f"{_format(share)} of the verdicts from separate processes, {tally.n_unchecked} unchecked"
     return [
         "## Solution quality",
         "",
