@@ -34,6 +34,7 @@ from markbook.foreign.reading import (
 )
 from markbook.marks import Row
 from markbook.measurements import find_direction, note_direction
+from markbook.row_keys import is_failure
 from markbook.types import Direction, Missing, MissingKind
 
 # EvalPlus's `*_eval_results.json` and human-eval's `*_results.jsonl`: neither names the model, so their file does.
@@ -178,7 +179,7 @@ class EveryEvalEver:
                 Row(
                     model or file_stem(path), f"{prefix}/{sample}" if prefix and sample.strip() else sample,
                     {lower_name("score") if mixed and name in lower else "score":
-                        missing_failure(record["error"]) if record.get("error") else value},
+                        missing_failure(record["error"]) if is_failure(record.get("error")) else value},
                     0, cut_text(question), cut_text(reply[0] if isinstance(reply, list) and reply else reply),
                     f"every-eval-ever:{digest}" if is_hashed else digest_input("every-eval-ever", question),
                 )
