@@ -272,14 +272,14 @@ def summarise(
             hint="summarise those of one at a time",
         )
     rows: dict[Hashable, list[Measurement]] = {}
-    seen: Counter[Hashable] = Counter()
-    for place, measurement in enumerate(measurements):
+    count: Counter[Hashable] = Counter()
+    for number, measurement in enumerate(measurements):
         attempt = measurement.sample_id, measurement.index
         # What bears the number of an attempt that was met before is of another sample: `measure` numbers the rows of each call alike.
-        rows.setdefault((measurement.sample_id, seen[attempt]) if measurement.sample_id else place, []).append(
+        rows.setdefault((measurement.sample_id, count[attempt]) if measurement.sample_id else number, []).append(
             measurement
         )
-        seen[attempt] += 1
+        count[attempt] += 1
     if metric_made.averages:
         summary = summarise_cells(
             [make_cell([measurement.result for measurement in row], metric_made.range) for row in rows.values()],
