@@ -35,7 +35,7 @@ SIGNIFICANCE = round(1 - CONFIDENCE, 12)
 Direction = Literal["higher", "lower"]
 """Which way is better."""
 _ERRORS = frozenset(
-    ("brier", "cer", "cost", "costs", "distance", "drop", "error", "errors", "failure", "failures", "hallucination", "incorrect",
+    ("brier", "cer", "cost", "costs", "distance", "drop", "err", "error", "errors", "failure", "failures", "hallucination", "incorrect",
      "latency", "loss", "mae", "mse", "nll", "perplexity", "ppl", "price", "rmse", "ter", "toxic", "toxicity", "wer")
 )  # fmt: skip
 _MERITS = frozenset(

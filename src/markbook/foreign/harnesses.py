@@ -15,6 +15,7 @@ from markbook.foreign.reading import (
     Marked,
     MarkedRows,
     ResultsProbe,
+    RightAnswers,
     collect_columns,
     contradiction_error,
     cut_text,
@@ -34,6 +35,7 @@ from markbook.foreign.reading import (
 )
 from markbook.marks import Row
 from markbook.measurements import find_direction, note_direction
+from markbook.row_keys import is_failure
 from markbook.types import Direction, Missing, MissingKind
 
 # EvalPlus's `*_eval_results.json` and human-eval's `*_results.jsonl`: neither names the model, so their file does.
@@ -163,26 +165,29 @@ class EveryEvalEver:
             if name and len(ids) > 1
         ]
         rows, version = MarkedRows(counts=True), ""
+        answers: RightAnswers = []
         for record in read_records(path, lost):
             model = words(record.get("model_id"))
             if has_models and not model.strip():
                 lost["no model"] += 1
                 continue
-            question = mapping(record.get("input")).get("raw")
+            entry = mapping(record.get("input"))
+            question, right = entry.get("raw"), entry.get("reference")
             name, sample = str(record.get("evaluation_name") or ""), words(record.get("sample_id"))
             prefix = name or (words(record.get("evaluation_id")) if is_nameless else "")
             value = read_value(mapping(record.get("evaluation")).get("score"))
             reply, digest = mapping(record.get("output")).get("raw"), record.get("sample_hash")
             is_hashed = isinstance(digest, str) and digest
             rows.append(
-                Row(
+                row := Row(
                     model or file_stem(path), f"{prefix}/{sample}" if prefix and sample.strip() else sample,
                     {lower_name("score") if mixed and name in lower else "score":
-                        missing_failure(record["error"]) if record.get("error") else value},
+                        missing_failure(record["error"]) if is_failure(record.get("error")) else value},
                     0, cut_text(question), cut_text(reply[0] if isinstance(reply, list) and reply else reply),
                     f"every-eval-ever:{digest}" if is_hashed else digest_input("every-eval-ever", question),
                 )
             )  # fmt: skip
+            answers.append(((row.id, row.content), right if isinstance(right, list) else [right]))
             version = version or str(record.get("schema_version", ""))
         directions: dict[str, Direction] = {
             lower_name("score"): "lower",
@@ -193,6 +198,7 @@ class EveryEvalEver:
         for result in objects(mapping(_beside(_record(path))).get("evaluation_results")):
             settings.setdefault(str(result.get("evaluation_name") or ""), {}).update(_list_settings(result))
         signatures = {name: sign_measure("every-eval-ever", facts) for name, facts in settings.items()}
+        signatures |= sign_answers("every-eval-ever", answers)
         return Marked(rows, columns, version, dict(lost), tuple(notes), signatures)
 
 
@@ -340,7 +346,8 @@ class Helm:
         }
         signed = sign_metrics(_list_options(spec, columns))
         named = {_instance(instance, called): instance for instance in instances}
-        answers = ((_row(model, (at, 0), {}, questions[at]), _list_correct(record)) for at, record in named.items())
+        pairs = ((_row(model, (at, 0), {}, questions[at]), record) for at, record in named.items())
+        answers = [((row.id, row.content), _list_correct(record)) for row, record in pairs]
         signatures = {"": sign_measure("helm", settings), **sign_answers("helm", answers)}
         return Marked(rows, columns, str(spec.get("name") or ""), signatures=signatures, metric_signatures=signed)
 

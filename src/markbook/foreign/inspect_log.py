@@ -19,6 +19,7 @@ from markbook.foreign.reading import (
     Marked,
     MarkedRows,
     ResultsProbe,
+    RightAnswers,
     check_plan,
     collect_columns,
     cut_text,
@@ -83,7 +84,7 @@ class InspectResults:
         model = str(about.get("model") or "model")
         lone = [str(score.get("name")) for score in objects(mapping(header.get("results")).get("scores"))]
         lettered: dict[str, bool] = {}
-        answers: list[tuple[Row, list[object]]] = []
+        answers: RightAnswers = []
         rows = _whole(MarkedRows(_row(sample, model, lone, lettered, answers) for sample in samples), about, probe.path)
         # C is correct and I is not, whatever a scorer is called.
         columns = collect_columns(rows, directions=dict.fromkeys(filter(lettered.get, lettered), "higher"))
@@ -129,11 +130,7 @@ def _objects(probe: ResultsProbe, start: str, lost: Counter[str]) -> Iterator[Ma
 
 
 def _row(
-    sample: Mapping[str, object],
-    model: str,
-    lone: list[str],
-    lettered: dict[str, bool],
-    answers: list[tuple[Row, list[object]]],
+    sample: Mapping[str, object], model: str, lone: list[str], lettered: dict[str, bool], answers: RightAnswers
 ) -> Row:
     """Return a sample's row, and note its right answers, and of each metric whether all its values so far are letters."""
     epoch = sample.get("epoch")
@@ -171,9 +168,7 @@ def _row(
     # The letter of a choice is its place, which another order of the choices changes.
     lettered_choices = dict(zip(ascii_uppercase, choices if isinstance(choices, list) else [], strict=False))
     right = target if isinstance(target, list) else [target]
-    answers.append(
-        (Row(model, name, {}, content=row.content), [lettered_choices.get(words(entry), entry) for entry in right])
-    )
+    answers.append(((name, row.content), [lettered_choices.get(words(entry), entry) for entry in right]))
     return row
 
 

@@ -13,6 +13,7 @@ from markbook.codec import JsonRecord
 from markbook.errors import DataError
 from markbook.files.content import check_readable
 from markbook.files.jsonl import Line, Rejection, read_jsonl
+from markbook.row_keys import find_model
 from markbook.stats import krippendorff_alpha
 from markbook.stats.records import Estimate
 
@@ -255,10 +256,10 @@ def label_value(record: Mapping[str, object]) -> float | str | None:
 
 def read_item(record: Mapping[str, object]) -> tuple[str, str]:
     """Return which item and system a row is about; one of several answers has its number behind the item's name."""
-    system = next((record[key] for key in ("system", "model") if record.get(key) is not None), "")
+    system = record.get("system")
     index = record.get("index", 0)
     name = str(record["id"])
-    return (name if index in (0, None) else f"{name}#{index}", str(system or ""))
+    return (name if index in (0, None) else f"{name}#{index}", str(find_model(record) if system is None else system))
 
 
 _HUGE = 1e300

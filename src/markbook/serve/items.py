@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from markbook.benchmarks.assembly import assemble, behind
+from markbook.benchmarks.assembly import assemble, begins_definition, behind
 from markbook.benchmarks.benchmark import (
     data_files,
     find_entry_point,
@@ -286,6 +286,14 @@ def read_items(values: object, shelf: BenchmarkShelf, defaults: Defaults, most: 
 def without_nulls(item: Mapping[str, object]) -> dict[str, object]:
     """Return what an item says: a table has null for what a row does not, but a null answer is one that nobody gave."""
     return {name: value for name, value in item.items() if value is not None or name in ITEM_KEYS}
+
+
+def with_prompt(item: Mapping[str, object], prompt: object) -> dict[str, object]:
+    """Return an item with the prompt that its model was asked with, where that begins a definition and the item says nothing else."""
+    tests, begins = item.get("tests"), isinstance(prompt, str) and begins_definition(prompt)
+    is_stream = isinstance(tests, list) and any(isinstance(test, Mapping) and "stdout" in test for test in tests)
+    says = not tests or is_stream or any(item.get(key) is not None for key in ("prompt", "benchmark", "language"))
+    return dict(item) if says or not begins else {**item, "prompt": prompt}
 
 
 def read_item(value: object, at: str, shelf: BenchmarkShelf, defaults: Defaults) -> Order:

@@ -20,7 +20,7 @@ from markbook.metrics.measure import ALIASES, expand, measure
 from markbook.row_keys import ITEM_KEYS
 from markbook.serve import requests
 from markbook.serve.guard import HEADERS, Guard, Refused, as_json, identify_client, read_object
-from markbook.serve.items import Defaults, read_items
+from markbook.serve.items import Defaults, read_items, with_prompt
 from markbook.serve.pool import PoolSettings
 from markbook.serve.records import Busy, Closing, Order, Reward
 from markbook.serve.rewarder import rewards
@@ -280,7 +280,7 @@ def read_labelled(body: requests.RewardRequest) -> list[dict[str, object]]:
     """Return OpenRLHF's queries and labels as items.
 
     A label is an item without its code, as an object or as its JSON; a query is the whole text, of which the answer is what
-    stands behind the prompt.
+    stands behind the prompt, and may complete it.
 
     Raises:
         Refused: they are not.
@@ -307,7 +307,7 @@ def read_labelled(body: requests.RewardRequest) -> list[dict[str, object]]:
                 raise Refused(
                     400, f"query[{number}] does not hold prompts[{number}]: what is the answer cannot be told"
                 )
-        items.append({"id": str(number), "code": answer, **label})
+        items.append(with_prompt({"id": str(number), "code": answer, **label}, prompt))
     return items
 
 

@@ -354,6 +354,9 @@ def test_files_after_different_filters_are_refused_as_measured_differently(tmp_p
 
 def lm_eval_measured(folder, about):
     path = lm_eval(folder, len(list(folder.iterdir())))
+    (samples,) = path.parent.glob("samples_*")
+    rows = [json.loads(line) | {"target": about.get("target")} for line in samples.read_text().splitlines()]
+    samples.write_text("".join(json.dumps(row) + "\n" for row in rows))
     path.write_text(json.dumps(json.loads(path.read_text()) | about))
     return path
 
@@ -412,7 +415,11 @@ def promptfoo_measured(folder, about):
 
 def every_eval_ever_measured(folder, about):
     path = every_eval_ever(folder, len(list(folder.iterdir())))
-    named = json.loads(path.read_text().partition("\n")[0])
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    for row in rows:
+        row["input"]["reference"] = about.get("reference", [])
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    named = rows[0]
     record = {"evaluation_results": [{"evaluation_name": named.get("evaluation_name"), **about}]}
     path.with_suffix(".json").write_text(json.dumps(record))
     return path
@@ -453,6 +460,10 @@ def judged_by(*judges):
         (inspect_measured, {"steps": [{"solver": "generate"}]}, {"steps": [{"solver": "cot"}]}, ("solver:generate", "solver:cot")),
         (inspect_measured, {"eval": {"task_args": {"shots": 0}}}, {"eval": {"task_args": {"shots": 5}}}, ("shots:0", "shots:5")),
         (inspect_measured, {"sample": {"target": "x"}}, {"sample": {"target": ["y"]}},
+         ('right answer of sums/0:["x"]', 'right answer of sums/0:["y"]')),
+        (lm_eval_measured, {"target": "x"}, {"target": ["y"]}, ('right answer of sums/0:["x"]', 'right answer of sums/0:["y"]')),
+        (lm_eval_measured, {"target": 0}, {"target": 1}, ('right answer of sums/0:["0"]', 'right answer of sums/0:["1"]')),
+        (every_eval_ever_measured, {"reference": "x"}, {"reference": ["y"]},
          ('right answer of sums/0:["x"]', 'right answer of sums/0:["y"]')),
         (helm_measured, {"right": "x"}, {"right": "y"}, ('right answer of id0:["x"]', 'right answer of id0:["y"]')),
         (helm_measured, {"max_train_instances": 5}, {"max_train_instances": 0}, ("instances:5", "instances:0")),
