@@ -251,7 +251,7 @@ def show_check(check: BenchmarkCheck) -> None:
     good = check.total - len(check.problems)
     what = "canonical solutions pass every time"
     if check.time_limit is not None:
-        what = f"submissions get the verdict that their folder promises, at {check.time_limit:g} s a test"
+        what = f"submissions get the verdict that their folder states, at {check.time_limit:g} s a test"
     line = f"{check.benchmark}: {good} of {check.total} {what} (isolation {check.isolation}{share})"
     console.print(Text(terminal(line)), soft_wrap=True)
     if check.problems:
