@@ -115,6 +115,15 @@ PROMPTS = {
     "set by the test": (
         "SIZES = {'a': 1}\n", "    SIZES['b'] = 5\n    assert candidate('b') == 5\n", "    return SIZES[x]\n", [], []
     ),
+    "changed by the prompt itself": (
+        "DAYS = {}\nDAYS['mon'] = 1\nROW = [0]\nSAME = ROW\nSAME[0] = 7\n",
+        "    assert candidate('mon') == [DAYS['mon'], ROW] == [1, [7]]\n", "    return [DAYS[x], ROW]\n", [], [],
+    ),
+    "added to what is expected": (
+        LIMITS, "    wanted = []\n    wanted.append(LIMIT)\n    wanted.extend(COLUMNS)\n    assert candidate(3) == wanted\n",
+        "    found = []\n    found.append(LIMIT)\n    return found + COLUMNS\n", ["def f(x): return [6, 'a', 'b']\n"],
+        ["def f(x): return [0]\nLIMIT, COLUMNS = 0, []\n"],
+    ),
     "objects": (
         NAMED, "    assert candidate(0) is None_ and isinstance(candidate(1), P)\n", "    return P(x) if x else None_\n", [], []
     ),

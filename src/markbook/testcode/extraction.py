@@ -17,7 +17,7 @@ from markbook.testcode import programs
 
 _END = "</think>"
 _SIGNS = re.compile(
-    r"(?:^[ \t]{0,3}|(?<=</think>)[ \t]*)(?P<fence>`{3,}+|~{3,}+)(?P<info>[^\n]*+)$"
+    r"(?:^[ \t]{0,3}|(?<=</think>)[ \t]*)(?P<fence>`{3,}+|~{3,}+)(?P<info>(?:(?!</think>)[^\n])*+)"
     r"|(?:^|(?<=</think>))[ \t]*+(?P<begin><think>)"
     r"|(?<![^\s(\[{=,:+])(?P<quote>[\"'`])(?:(?!(?P=quote))[^\n]){0,200}</think>(?=[^\n]{0,200}(?P=quote))"
     r"|(?P<end></think>)",

@@ -109,6 +109,8 @@ LINES = 'def add(a, b):\n    """Split.\n</think>\n    """\n    return a + b\n'
     [
         (f"<think>\n```python\n{WRONG}```\n</think>\n```python\n{RIGHT}```\n", RIGHT),
         (f"<think>\n```python\n{WRONG}```\n</think>```python\n{RIGHT}```\n", RIGHT),
+        (f"<think>\n```python\n{WRONG}```</think>\n```python\n{RIGHT}```\n", RIGHT),
+        (f"It begins in the prompt.\n```python\n{WRONG}``` </think>\n```python\n{RIGHT}```\n", RIGHT),
         (f"It begins in the prompt.\n```python\n{WRONG}```\nSo:\n</think>\n\n```python\n{RIGHT}```\n", RIGHT),
         (f"<think>\n```python\n{WRONG}</think>\n```python\n{RIGHT}```\n", RIGHT),
         (f"It forgot to close.\n```python\n{WRONG}\n</think>\n```python\n{RIGHT}```\n", RIGHT),

@@ -365,35 +365,32 @@ _FILLING = frozenset(
     [
         *("add", "append", "clear", "difference_update", "discard", "extend", "insert", "intersection_update", "pop"),
         *("popitem", "remove", "reverse", "setdefault", "sort", "symmetric_difference_update", "update"),
-        *(
-            "heapify",
-            "heappop",
-            "heappush",
-            "heappushpop",
-            "heapreplace",
-            "insort",
-            "insort_left",
-            "insort_right",
-            "shuffle",
-        ),
     ]
 )
-"""Methods that change their object, and functions that change what they are given."""
+"""Methods that change their object."""
+_ARRANGING = frozenset(
+    [
+        *("heapify", "heappop", "heappush", "heappushpop", "heapreplace", "insort", "insort_left", "insort_right"),
+        "shuffle",
+    ]
+)
+"""Functions that change the first thing that they are given."""
 _SAME = frozenset(("assertIs", "assertIsNot"))
 _OPAQUE = ast.Lambda | ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom
 
 
-def list_changed(nodes: Iterable[ast.AST]) -> set[str]:
+def list_changed(nodes: Iterable[ast.AST], prompt: ast.Module) -> set[str]:
     """Return the names whose objects a program changes, replaces from inside a function or identifies.
 
-    For these it matters whose object it is: a constant that is equal is another one.
+    For these it matters whose object it is: a constant that is equal is another one. What is added to another object
+    is not changed by that, nor is what a prompt writes down as a number or a text.
     """
-    changed: set[str] = set()
+    kept, changed = set[str](), set[str]()
     aliases: list[tuple[str, str]] = []
     for node in nodes:
         operands: list[ast.expr] = []
         if isinstance(node, ast.Global):
-            changed.update(node.names)
+            kept.update(node.names)
         elif isinstance(node, ast.Subscript | ast.Attribute) and not isinstance(node.ctx, ast.Load):
             operands = [node.value]
         elif isinstance(node, ast.AugAssign):
@@ -401,18 +398,30 @@ def list_changed(nodes: Iterable[ast.AST]) -> set[str]:
         elif isinstance(node, ast.Assign):
             aliases += [(name, _find_base(node.value)) for name in _list_targets(node)]
         elif isinstance(node, ast.Compare) and any(isinstance(how, ast.Is | ast.IsNot) for how in node.ops):
-            operands = [node.left, *node.comparators]
+            sides = [node.left, *node.comparators]
+            kept.update(() if any(isinstance(side, ast.Constant) for side in sides) else map(_find_base, sides))
         elif isinstance(node, ast.Call):
-            called = getattr(node.func, "attr", "") or getattr(node.func, "id", "")
-            if called in _FILLING:
-                operands = [node.func, *node.args]
-            elif called in _SAME:
-                operands = node.args
+            called = get_called_name(node)
+            if called in _ARRANGING or (called in _FILLING and hasattr(builtins, _find_base(node.func))):
+                operands = node.args[:1]  # `list.append(items, 1)`, too
+            elif called in _FILLING:
+                operands = [node.func]
+            elif called in _SAME or called == "id":
+                kept.update(map(_find_base, node.args))
         changed.update(map(_find_base, operands))
     for name, base in reversed(aliases):
         if name in changed:
             changed.add(base)
-    return changed
+    return kept | changed.difference(*(_list_targets(statement) for statement in prompt.body if _is_fixed(statement)))
+
+
+def _is_fixed(statement: ast.AST) -> bool:
+    """Whether an assignment gives a number, a text, or another value that can be replaced but not changed."""
+    try:
+        hash(ast.literal_eval(statement.value))  # type: ignore[attr-defined]  # where it has none, it is no assignment
+    except (AttributeError, ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        return False
+    return isinstance(statement, ast.Assign | ast.AnnAssign)
 
 
 def parse_prompt(prompt: str) -> ast.Module | None:
@@ -432,7 +441,7 @@ def list_reassigned(reference: str, prompt: str) -> list[str] | None:
         if isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign) and ast.dump(statement) not in of_prompt
     )
     inside = (node for top in tree.body if ast.dump(top) not in of_prompt for node in ast.walk(top))
-    return sorted(list_changed(inside).union(*map(_list_targets, own)))
+    return sorted(list_changed(inside, asking).union(*map(_list_targets, own)))
 
 
 def find_constants(
@@ -448,7 +457,8 @@ def find_constants(
     """
     if not any(isinstance(statement, ast.Assign | ast.AnnAssign) for statement in prompt.body):
         return []
-    changed = list_changed(node for tree in tests if tree for node in ast.walk(tree)).union(reassigned or ())
+    nodes = (node for tree in (prompt, *tests) if tree for node in ast.walk(tree))
+    changed = list_changed(nodes, prompt).union(reassigned or ())
     needed: dict[str, set[int]] = {}
     constants: set[str] = set()
     for number, statement in enumerate(prompt.body):
