@@ -106,6 +106,10 @@ BY_HEART = "def f(x): return [2 * x, ['a', 'b'] if x == 3 else list('012345')]\n
 FOOLED = "def f(x): return [0, 0]\nCOLUMNS = LIMIT = TWICE = 0\nclass L:\n    def __getitem__(self, at): return 0\nLETTERS = L()\n"
 LATE = "def f(x):\n    global LIMIT, COLUMNS, TWICE, LETTERS\n    COLUMNS = LIMIT = TWICE = 0\n    LETTERS = [0]\n    return [0, LETTERS if x == 6 else 0]\n"
 COUNTING = "    global COUNT\n    COUNT += 1\n    SEEN[x] = 2 * x\n    return SEEN[x]\n"
+CLASSES = (
+    "from dataclasses import dataclass\nfrom enum import Enum\nclass Bad(ValueError): pass\n"
+    "class C(Enum):\n    RED = 1\n    BLUE = 2\n@dataclass\nclass P:\n    a: int\n    b: C\n"
+)
 PROMPTS = {
     "constants": (LIMITS, ASKED, "    return [2 * x, COLUMNS if x == 3 else LETTERS[:x]]\n", [BY_HEART], [FOOLED, LATE]),
     "what the answer counts in": (COUNTED, KEPT, COUNTING, [f"{COUNTED}def f(x):\n{COUNTING}"], [BY_HEART]),
@@ -123,6 +127,16 @@ PROMPTS = {
         LIMITS, "    wanted = []\n    wanted.append(LIMIT)\n    wanted.extend(COLUMNS)\n    assert candidate(3) == wanted\n",
         "    found = []\n    found.append(LIMIT)\n    return found + COLUMNS\n", ["def f(x): return [6, 'a', 'b']\n"],
         ["def f(x): return [0]\nLIMIT, COLUMNS = 0, []\n"],
+    ),
+    "a helper beside what the answer counts in": (f"def twice(x): return 2 * x\n{COUNTED}", KEPT, COUNTING, [], [BY_HEART]),
+    "classes": (
+        CLASSES,
+        ("    assert candidate(1) == P(1, C.RED) and isinstance(candidate(2), P)\n"
+        "    try:\n        candidate(0)\n        assert False\n    except Bad:\n        pass\n"),
+        "    if not x: raise Bad(x)\n    return P(x, C(x))\n", [], ["P = Bad = C = None\ndef f(x): return P\n"],
+    ),
+    "a class that the answer leaves out": (
+        CLASSES, "    assert candidate(P(1, C.RED)) == 1\n", "    return x.a\n", ["def f(x): return x.a\n"], []
     ),
     "objects": (
         NAMED, "    assert candidate(0) is None_ and isinstance(candidate(1), P)\n", "    return P(x) if x else None_\n", [], []

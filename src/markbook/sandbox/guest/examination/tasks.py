@@ -109,9 +109,13 @@ class CompiledTests:
                 used |= names
         self.asks = sorted(used - own - {""})
         tree = parse_prompt(prompt) if prompt else None
+        parts = [part for test in self.tests for part in self._parse(test)] if tree else []
+        theirs = set[str]()
         statements = tree and prompt_helpers(tree, self.name)
-        if tree and not statements:
-            parts = (part for test in self.tests for part in self._parse(test))
+        if tree and statements:
+            statements, theirs = leave_to_solutions(statements, tree, parts, changed)
+            self.asks = sorted({*self.asks, *theirs})
+        elif tree:
             statements = find_constants(tree, used - {self.name}, parts, changed)
         if not statements:
             return
@@ -120,7 +124,7 @@ class CompiledTests:
         self.before = [compile(helpers, "<prompt>", "exec", dont_inherit=True)]
         # what the prompt brings along is not the solution's
         for maker_names in self.makers:
-            maker_names.difference_update(self.before[0].co_names)
+            maker_names.difference_update(set(self.before[0].co_names) - theirs)
 
     def compiled_text(self) -> str:
         """Return what another examiner needs to know this sample's tests without compiling them; empty if it has to."""
@@ -352,6 +356,31 @@ def prompt_helpers(prompt: ast.Module, entry: str) -> list[ast.stmt]:
     return [node for node in prompt.body if not (isinstance(node, defines) and node.name == entry)]
 
 
+def leave_to_solutions(
+    statements: list[ast.stmt], prompt: ast.Module, tests: Iterable[ast.AST | None], reassigned: list[str] | None
+) -> tuple[list[ast.stmt], set[str]]:
+    """Return a prompt's code with that left out which a solution defines itself, and the names of what may be.
+
+    Of a class an answer's objects are the answer's: a second class of the same name is another one, to `isinstance`, to
+    `except` and to `==`. So is what answers change. An answer may leave out what it was given, so the tests have it then.
+    """
+    changed = list_changed((node for tree in tests if tree for node in ast.walk(tree)), prompt).union(reassigned or ())
+    kept: list[ast.stmt] = []
+    theirs = set[str]()
+    for statement in statements:
+        names = {statement.name} if isinstance(statement, ast.ClassDef) else set[str]()
+        if isinstance(statement, ast.Assign | ast.AnnAssign):
+            is_open = reassigned is None and _is_empty(statement.value)
+            names = {name for name in _list_targets(statement) if is_open or name in changed}
+        if names:
+            guard = ast.parse(f"try:\n    {', '.join(sorted(names))}\nexcept NameError:\n    pass").body[0]
+            guard.handlers[0].body = [statement]  # type: ignore[attr-defined]  # of the `try`
+            statement = guard
+        theirs |= names
+        kept.append(statement)
+    return kept, theirs
+
+
 # Which constants of a benchmark's prompt are the tests' own, whatever a solution calls by their names.
 
 _MAKING = frozenset(
@@ -491,6 +520,14 @@ def _list_targets(statement: ast.AST) -> list[str]:
     ]
 
 
+def _is_empty(value: ast.expr | None) -> bool:
+    try:
+        literal = value and ast.literal_eval(value)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        return isinstance(value, ast.Call) and not (value.args or value.keywords)
+    return literal is ... or not literal
+
+
 def _find_base(expression: ast.expr) -> str:
     """Return the name whose object, or a part of it, an expression is; empty for others."""
     while isinstance(expression, ast.Subscript | ast.Attribute):
@@ -503,12 +540,7 @@ def _list_loads(value: ast.expr | None, *, is_known: bool) -> set[str] | None:
 
     Where it is not known what a right answer changes, an empty value is none: `None`, 0, `...`, empty texts and containers.
     """
-    try:
-        literal = value and ast.literal_eval(value)
-        is_empty = literal is ... or not literal
-    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
-        is_empty = isinstance(value, ast.Call) and not (value.args or value.keywords)
-    if value is None or (is_empty and not is_known):
+    if value is None or (not is_known and _is_empty(value)):
         return None
     loads, stores = set[str](), set[str]()
     for node in ast.walk(value):
