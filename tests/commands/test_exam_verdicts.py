@@ -162,3 +162,22 @@ def test_constants_of_the_prompt_are_the_tests_own_unless_answers_are_to_change_
     found = rows(hold(tmp_path, problems, answers))
 
     assert [(row["task_id"], row["sample"], row["score"] == 100) for row in found] == wanted
+
+
+def test_an_answer_with_another_class_than_the_prompt_gives_is_believed_in_nothing(tmp_path):
+    row = {
+        "task_id": "p",
+        "prompt": f"{CLASSES}def f(x):\n",
+        "entry_point": "f",
+        "canonical_solution": "    return C(x)\n",
+    }
+    test = "def check(candidate):\n    assert candidate(1) == C.RED\n    assert candidate(2) == C.BLUE\n"
+    touched = f"{CLASSES}type.__setattr__(C, 'RED', 0)\ntype.__setattr__(C, 'BLUE', 0)\ndef f(x): return x and 0\n"
+    codes = [f"{CLASSES}def f(x): return C(x)\n", "class C:\n    RED = BLUE = 0\ndef f(x): return 0\n", touched]
+
+    found = rows(
+        hold(tmp_path, [{**row, "test": test}], [answer("p", code, sample=at) for at, code in enumerate(codes)])
+    )
+
+    verdicts = [{(test["verdict"], test["passed"]) for test in row["test_details"]} for row in found]
+    assert verdicts == [{("separated", True)}, {("unchecked", True)}, {("unchecked", True)}]

@@ -94,6 +94,8 @@ class CompiledTests:
         """What the tests may want of the solution: the identifiers that they use and the name of what they test."""
         self.before: list[Any] = []
         """Helpers from the prompt, compiled."""
+        self.given: list[list[str]] = []
+        """The classes of the prompt that the tests name, with what defines them: an answer's own is taken where it has one."""
         self._again: list[bool] = []
         if not (compiled and self._take(compiled)):
             self._compile(spec.get("prompt", ""), spec.get("changed"))
@@ -115,6 +117,11 @@ class CompiledTests:
         if tree and statements:
             statements, theirs = leave_to_solutions(statements, tree, parts, changed)
             self.asks = sorted({*self.asks, *theirs})
+            self.given = [
+                [node.name, ast.dump(node)]
+                for node in tree.body
+                if isinstance(node, ast.ClassDef) and node.name in used
+            ]
         elif tree:
             statements = find_constants(tree, used - {self.name}, parts, changed)
         if not statements:
@@ -132,7 +139,17 @@ class CompiledTests:
             return ""
         # `portable` copies the texts of tuples, lists and frozen sets alone
         makers = [frozenset(names) for names in self.makers]
-        facts = (self.faults, self.beside, self.draws, self.silent, self.required, self.unheard, self.repeated, makers)
+        facts = (
+            self.faults,
+            self.beside,
+            self.draws,
+            self.silent,
+            self.required,
+            self.unheard,
+            self.repeated,
+            makers,
+            self.given,
+        )
         data = portable((self.leaves_traces, self.compiled, self.before, self.asks, *facts))
         return data.hex() if len(data) < _MOST_COMPILED else ""
 
@@ -140,9 +157,10 @@ class CompiledTests:
         """Know the tests by what another examiner said of them; False if that cannot be read."""
         try:
             self.leaves_traces, self.compiled, self.before, self.asks, *facts = wire.load_code(bytes.fromhex(compiled))
-            self.faults, self.beside, self.draws, self.silent, self.required, self.unheard, self.repeated, makers = (
-                facts
-            )
+            (
+                self.faults, self.beside, self.draws, self.silent, self.required, self.unheard, self.repeated, makers,
+                self.given,
+            ) = facts  # fmt: skip
         except (ValueError, TypeError, EOFError):  # what was kept on a disk has suffered there
             return False
         self.makers = [set(names) for names in makers]
@@ -372,13 +390,38 @@ def leave_to_solutions(
         if isinstance(statement, ast.Assign | ast.AnnAssign):
             is_open = reassigned is None and _is_empty(statement.value)
             names = {name for name in _list_targets(statement) if is_open or name in changed}
-        if names:
-            guard = ast.parse(f"try:\n    {', '.join(sorted(names))}\nexcept NameError:\n    pass").body[0]
-            guard.handlers[0].body = [statement]  # type: ignore[attr-defined]  # of the `try`
-            statement = guard
+        kept.append(_guard_by_names(statement, names) if names else statement)
         theirs |= names
-        kept.append(statement)
     return kept, theirs
+
+
+_TOUCHING = frozenset(("__dict__", "__setattr__", "eval", "exec", "globals", "locals", "setattr", "vars"))
+
+
+def keeps_given(code: str, given: list[list[str]]) -> bool:
+    """Whether a solution defines classes of its prompt as they stand there, or not at all, and does nothing else to them."""
+    tree = parse(code) if given else None
+    if tree is None:
+        return not given
+    nodes = list(ast.walk(tree))
+    words = {getattr(node, "attr", "") or getattr(node, "id", "") for node in nodes}
+    stored = [node for node in nodes if isinstance(getattr(node, "ctx", None), ast.Store | ast.Del)]
+    bound = [_find_base(node) for node in stored if isinstance(node, ast.expr)]
+    bound += [name for node in nodes for key in ("asname", "name") if (name := getattr(node, key, None))]
+    definitions = {node.name: ast.dump(node) for node in tree.body if isinstance(node, ast.ClassDef)}
+    return (
+        words.isdisjoint(_TOUCHING)
+        and not any(getattr(node, "attr", "").startswith("__") for node in stored)
+        and all(
+            not bound.count(name) or (bound.count(name) == 1 and definitions.get(name) == how) for name, how in given
+        )
+    )
+
+
+def _guard_by_names(statement: ast.stmt, names: set[str]) -> ast.stmt:
+    guard = ast.parse(f"try:\n    {', '.join(sorted(names))}\nexcept NameError:\n    pass").body[0]
+    guard.handlers[0].body = [statement]  # type: ignore[attr-defined]  # of the `try`
+    return guard
 
 
 # Which constants of a benchmark's prompt are the tests' own, whatever a solution calls by their names.
