@@ -56,6 +56,7 @@ from .results import (
     text_tests,
     timed_out,
     without_claims,
+    without_given,
     without_parts,
 )
 from .separation import Hall, Plan
@@ -192,6 +193,7 @@ class Examiner:
                 inspect(task, job["code"], record["tests"])
                 if task.kind != stdin.KIND:
                     without_claims(task, record["tests"])
+                    without_given(task, job["code"], record["tests"])
                 beside_forged(record["tests"])
         except Deadline:
             policies = (job.get("plan") or {}).get("tests", ())
