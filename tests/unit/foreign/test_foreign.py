@@ -270,12 +270,15 @@ def test_a_run_of_ours_is_compared_with_another_tools(tmp_path):
 def test_a_line_that_cannot_be_read_is_counted_and_said(tmp_path):
     path = human_eval(tmp_path, 0)
     lines = path.read_text().splitlines()
-    path.write_text("\n".join([*lines[:-2], lines[-2][:-5], '{"task_id": 1, "task_id": 2}']) + "\n")
+    path.write_text("\n".join([*lines[:9], lines[9][:-5], '{"task_id": 1, "task_id": 2}']) + "\n")
     sheet = open_results(open_run(path)).sheet(None)
-    assert len(sheet.samples) == ITEMS - 2
+    assert len(sheet.samples) == 9
     assert any("stands twice" in note for note in sheet.notes)
     found = compare([path, human_eval(tmp_path, 1)])
     assert any("was left out: " in note for note in found.notes)
+    report = run_cli("report", path, "--format", "md", "--output", "-").stdout
+    assert "was left out: " in report
+    assert "may be too narrow: only" in report
 
 
 def test_a_zip_bomb_is_refused(tmp_path):
@@ -391,6 +394,7 @@ def deepeval_measured(folder, about):
     run = json.loads(path.read_text())
     for number, case in enumerate(run["testCases"]):
         case["metricsData"][0] |= {"threshold": None} | about | ({} if number else {"evaluationModel": None})
+        case["metricsData"] += [{"name": about["more"], "score": 1}] if "more" in about else []
     path.write_text(json.dumps(run))
     return path
 
@@ -401,10 +405,13 @@ def promptfoo_measured(folder, about):
     document = json.loads(path.read_text())
     asserted = {"metric": "quality", **about}
     other = {"type": "equals", "metric": "exact", "value": asserted.pop("other", "x")}
+    of_test = asserted.pop("test", {})
     for row in document["results"]["results"]:
+        row["vars"] |= {"rest": "ity"}
         row |= {
             "namedScores": {"quality": row["score"]},
-            "testCase": {"vars": row["vars"], "assert": [asserted, other]},
+            "gradingResult": {"componentResults": [{"assertion": asserted}, {"assertion": other}]},
+            "testCase": {"vars": row["vars"], "assert": [asserted, other], **of_test},
         }
     path.write_text(json.dumps(document))
     return path
@@ -478,6 +485,13 @@ def judged_by(*judges):
         ((promptfoo_measured, "quality"), {"value": "lenient"}, {"value": "strict"}, ("value of assertion 1:lenient", ":strict")),
         ((promptfoo_measured, "quality"), {"provider": "openai:a"}, {"provider": "openai:b"}, ("1:openai:a", "1:openai:b")),
         ((promptfoo_measured, "quality"), {"type": "equals"}, {"type": "icontains"}, ("1:equals", "1:icontains")),
+        ((promptfoo_measured, "quality"), *({"metric": "qual{{ rest }}", "type": name} for name in ("equals", "icontains")),
+         ("1:equals", "1:icontains")),
+        ((promptfoo_measured, "quality"), *({"test": {"options": {"transform": name}}} for name in "ab"),
+         ("transform of assertion 1:a", "1:b")),
+        ((promptfoo_measured, "quality"), *({"type": name, "test": {"assert": []}} for name in ("equals", "icontains")),
+         ("1:equals", "1:icontains")),
+        ((deepeval_measured, "success"), {}, {"more": "Bias"}, ('metrics:["Bias", "Correctness"]', 'metrics:["Correctness"]')),
         (every_eval_ever_measured, *({"metric_config": {"llm_scoring": {"judges": [name]}}} for name in "ab"),
          ('judge judges:["a"]', 'judge judges:["b"]')),
         (every_eval_ever_measured, *({"generation_config": {"additional_details": {"num_fewshot": n}}} for n in "05"),

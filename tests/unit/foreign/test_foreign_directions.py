@@ -102,6 +102,8 @@ def test_deepevals_thresholds_say_which_way_is_better(tmp_path, name, reached, w
     assert found["pairs"][0]["better"] == ("low" if way == "lower" else "high")
     note = "In 1 of 10 cases the verdict on Bias contradicts the others: less is taken to be better."
     assert any(note in one for one in found["notes"]) is is_mixed
+    report = run_cli("report", paths[0], "--format", "md", "--output", "-").stdout
+    assert (note in report) is is_mixed
 
 
 @pytest.mark.parametrize("name", ["hallucination", "non_toxicity"])
