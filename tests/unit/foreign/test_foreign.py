@@ -473,6 +473,12 @@ def judged_by(*judges):
          ('until:["Q:"]', 'until:["Q:", "."]')),
         ((inspect_measured, "graded", "match"), *({"scorer": "graded", "eval": {"model_roles": {"grader": {"model": name}}}} for name in "ab"),
          ("role grader:a", "role grader:b")),
+        # each model graded by itself
+        ((inspect_measured, "model_graded_qa", "match"), *({"scorer": "model_graded_qa", "eval": {
+            "model": name, "scorers": [{"name": "model_graded_qa", "options": {}}]}} for name in "ab"),
+         ("role grader:a", "role grader:b")),
+        ((inspect_measured, "graded", "match"), *({"scorer": "graded", "eval": {"model_roles": {"grader": [name]}}} for name in "ab"),
+         ('role grader:["a"]', 'role grader:["b"]')),
         (inspect_measured, *({"eval": {"task_args": {"profile": name, "data_file": name}}} for name in "ab"),
          ("profile:a", "profile:b")),
         (helm_measured, *({"spec": {"scenario_spec": {"class_name": "S", "args": {"subject": name}}}} for name in "ab"),
