@@ -106,7 +106,7 @@ def test_deepevals_thresholds_say_which_way_is_better(tmp_path, name, reached, w
     assert (note in report) is is_mixed
 
 
-@pytest.mark.parametrize("name", ["hallucination", "non_toxicity"])
+@pytest.mark.parametrize("name", ["hallucinations", "violation_rate"])
 @pytest.mark.parametrize(
     ("tool", "is_stated"), [("inspect", True), ("inspect", False), ("promptfoo", True), ("promptfoo", False)]
 )
@@ -134,7 +134,7 @@ def test_what_letters_and_assertions_say_wins_over_the_name(tmp_path, tool, is_s
 
     found = json.loads(run_cli("compare", *paths, "--metric", name, "--json").stdout)
 
-    is_lower = not is_stated and name == "hallucination"
+    is_lower = not is_stated and name == "hallucinations"
     assert (found["direction"], found["pairs"][0]["better"]) == (("lower", "bad") if is_lower else ("higher", "good"))
     words = (
         "less is taken to be better, by its name" if is_lower else "more is taken to be better; its name may mean less"
