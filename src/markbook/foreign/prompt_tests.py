@@ -236,7 +236,10 @@ def _assertions(result: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
     waiting = objects(case.get("assert")) or objects([part.get("assertion") for part in _components(result)])
     for assertion in waiting:
         waiting += [{"metric": assertion.get("metric"), **part} for part in objects(assertion.get("assert"))]
-        of_test = ("transform", *(("provider", "rubricPrompt") if _GRADED.fullmatch(str(assertion.get("type"))) else ()))
+        of_test = (
+            "transform",
+            *(("provider", "rubricPrompt") if _GRADED.fullmatch(str(assertion.get("type"))) else ()),
+        )
         defaults = {name: options[name] for name in of_test if options.get(name)}
         facts = {**defaults, **{name: value for name, value in assertion.items() if name != "assert"}}
         if isinstance(metric_name := facts.get("metric"), str):

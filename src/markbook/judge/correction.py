@@ -195,9 +195,9 @@ def correct(request: CorrectionRequest) -> Corrected:
     if request.cluster:
         # An item of which the rows do not say to what it belongs stands by itself.
         by_item: dict[Hashable, Hashable] = {}
-        for item, value in zip(items, _column(read, table.keys, request.cluster), strict=True):
-            if value is not None and by_item.setdefault(item, value) != value:
-                two = " and ".join(map(repr, (by_item[item], value)))
+        for item, cluster in zip(items, _column(read, table.keys, request.cluster), strict=True):
+            if cluster is not None and by_item.setdefault(item, cluster) != cluster:
+                two = " and ".join(map(repr, (by_item[item], cluster)))
                 raise DataError(f"the rows of item {item!r} are in two clusters, {two}", hint="leave --cluster out")
         clusters = [by_item.get(item, ("", item)) for item in items]
     elif has_several:

@@ -140,7 +140,8 @@ def t_interval(values: Sequence[float], *, confidence: float = CONFIDENCE) -> Es
 
     Without variation or with fewer than two values it has no interval. It is not clipped to any range.
     """
-    array = finite(values)
+    array = finite(values).copy()
+    array.sort()  # the last digit of a sum is that of its order
     check_confidence(confidence)
     n = array.size
     if n == 0:
