@@ -212,6 +212,17 @@ def test_every_eval_ever_is_written_and_read_back(tmp_path):
     assert again.summary.n == 18
     assert again.summary.value == found["score_details"]["score"]
 
+    # by another metric, of whose levels -1 stands for what is unknown
+    found["metric_config"] |= {"evaluation_description": "base", "has_unknown_level": True}
+    (tmp_path / "other.json").write_text(json.dumps(record))
+    rows = [json.loads(line) for line in (tmp_path / "out/every_eval_ever/model-0.jsonl").read_text().splitlines()]
+    rows[0]["evaluation"]["score"] = -1
+    (tmp_path / "other.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    refused = run_cli("compare", tmp_path / "other.json", tmp_path / "out/every_eval_ever/model-0.json").exception
+    (other,) = standings(open_results(open_run(tmp_path / "other.json")).sheet(None))
+    assert "other.json by metric:base; model-0.json by metric:plus" in str(refused)
+    assert (other.summary.n, dict(other.summary.n_missing), other.summary.range) == (17, {"undefined": 1}, (0, 1))
+
 
 def _zip(path, members):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -419,6 +430,9 @@ def promptfoo_measured(folder, about):
 
 def every_eval_ever_measured(folder, about):
     path = every_eval_ever(folder, len(list(folder.iterdir())))
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    right = {"reference": about.pop("right", [])}
+    path.write_text("".join(json.dumps(row | {"input": row["input"] | right}) + "\n" for row in rows))
     named = json.loads(path.read_text().partition("\n")[0])
     record = {"evaluation_results": [{"evaluation_name": named.get("evaluation_name"), **about}]}
     path.with_suffix(".json").write_text(json.dumps(record))
@@ -500,6 +514,9 @@ def judged_by(*judges):
         ((deepeval_measured, "success"), {}, {"more": "Bias"}, ('metrics:["Bias", "Correctness"]', 'metrics:["Correctness"]')),
         (every_eval_ever_measured, *({"metric_config": {"llm_scoring": {"judges": [name]}}} for name in "ab"),
          ('judge judges:["a"]', 'judge judges:["b"]')),
+        (every_eval_ever_measured, {"right": ["x"]}, {"right": ["y"]}, (':["x"]', ':["y"]')),
+        (every_eval_ever_measured, *({"metric_config": {"metric_name": name}} for name in ("accuracy", "f1")),
+         ("metric_name:accuracy", "metric_name:f1")),
         (every_eval_ever_measured, *({"generation_config": {"additional_details": {"num_fewshot": n}}} for n in "05"),
          ("num_fewshot:0", "num_fewshot:5")),
         (evalplus_measured, {"hash": "a"}, {"hash": "b"}, ("data set:a", "data set:b")),
