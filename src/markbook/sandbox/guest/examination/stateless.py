@@ -1,0 +1,257 @@
+"""Which programs can leave nothing behind in their process for a later run of the same program: read off their source.
+
+Tests of such a program run one after the other in one process (`stdin`), each with a module, streams and an input of its
+own. A wrong yes here would let a program remember; a wrong no costs a fork. So whatever is not known to be harmless is not:
+
+- Of modules only listed names are used, and a module is never a value: it stands before a dot.
+- What a program may hold as a value and did not make itself cannot be changed: built-in functions, types that are fixed,
+  texts and numbers (`_is_fixed`). What was written in Python may only be called (`Counter(x)`); names from `typing` stand
+  in annotations. So no attribute can be set on anything that outlives the run, and nothing listed keeps an argument.
+- Nothing reaches objects by their names as text or through special attributes, frames, code or caught exceptions.
+- Nothing of the program's runs when its objects are freed: it has no `__del__`, no `close`, no generator that catches.
+
+What stays observable is the age of the process: addresses of objects, by default representations and the order of sets
+of them, and how fast its own code has become. Neither holds what a later test could use.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import importlib
+import re
+from types import BuiltinFunctionType
+
+from .expressions import nodes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_LISTED = {
+    "array": "array",
+    "ast": "literal_eval",
+    "bisect": "bisect bisect_left bisect_right insort insort_left insort_right",
+    "cmath": "exp phase pi polar rect sqrt",
+    "collections": "Counter OrderedDict defaultdict deque namedtuple",
+    "copy": "copy deepcopy",
+    "functools": "cache cmp_to_key lru_cache partial reduce",
+    "heapq": "heapify heappop heappush heappushpop heapreplace merge nlargest nsmallest",
+    "io": "BytesIO StringIO",
+    "itertools": "accumulate batched chain combinations combinations_with_replacement compress count cycle dropwhile"
+    " filterfalse groupby islice pairwise permutations product repeat starmap takewhile tee zip_longest",
+    "math": "acos acosh asin asinh atan atan2 atanh cbrt ceil comb copysign cos cosh degrees dist e erf erfc exp exp2 expm1"
+    " fabs factorial floor fmod frexp fsum gamma gcd hypot inf isclose isfinite isinf isnan isqrt lcm ldexp lgamma log log10"
+    " log1p log2 modf nan nextafter perm pi pow prod radians remainder sin sinh sqrt sumprod tan tanh tau trunc ulp",
+    "operator": "add and_ concat contains eq floordiv ge getitem gt iadd itemgetter le lshift lt mod mul ne neg not_ or_ pow"
+    " rshift setitem sub truediv truth xor",
+    "re": "compile escape findall finditer fullmatch match search split sub subn",
+    "string": "ascii_letters ascii_lowercase ascii_uppercase digits hexdigits octdigits printable punctuation whitespace",
+    "sys": "exit getrecursionlimit maxsize set_int_max_str_digits setrecursionlimit stderr stdin stdout",
+    "typing": "Any Callable DefaultDict Deque Dict FrozenSet Generator Iterable Iterator List Optional Sequence Set Tuple"
+    " Union",
+}
+"""What of which modules a program may use. `child` undoes what `sys` can set, and empties the cache of `re`."""
+_STREAMS = ("stdin", "stdout", "stderr")
+_BUILTINS = frozenset(
+    "abs all any ascii bin bool bytearray bytes callable chr classmethod complex dict divmod enumerate filter float format"
+    " frozenset hex input int isinstance issubclass iter len list map max min next object oct ord pow print property range"
+    " repr reversed round set slice sorted staticmethod str sum super tuple zip Ellipsis NotImplemented".split()
+)
+_SPECIAL = frozenset(
+    f"__{name}__"
+    for name in "name slots init lt le gt ge eq ne hash repr str len getitem setitem delitem contains iter next call bool"
+    " add sub mul truediv floordiv mod divmod pow lshift rshift and or xor radd rsub rmul rtruediv rfloordiv rmod rpow"
+    " rand ror rxor iadd isub imul itruediv ifloordiv imod ipow iand ior ixor neg pos abs invert int float index"
+    " missing".split()
+)
+"""The names between underscores that a program may define, read or call: they are looked up on classes of its own."""
+_OPAQUE = re.compile(r"(?:gi|cr|ag|f|tb|co)_|(?:add_note|format_map|obj|with_traceback)$")
+"""Attributes that lead from a value to frames, code and tracebacks, or to what an exception has met."""
+_FREEING = frozenset(("close", "closed", "throw"))
+"""What is called of an object that is freed, or by a generator that is."""
+_LOOKS_INSIDE = re.compile(r"\{[^{}:!]*[.\[]")
+"""A template that reads attributes or items of what it formats."""
+_FIXED_TYPE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
+
+
+def _is_fixed(value: object) -> bool:
+    """Whether nothing can be set on a value, in it or on its class."""
+    if isinstance(value, type):
+        return bool(value.__flags__ & _FIXED_TYPE)
+    return type(value) in (BuiltinFunctionType, int, float, str)
+
+
+_USES: dict[tuple[str, str], str] = {}
+"""How each listed name may be used: as any value, `called` or in an `annotation`."""
+_UNLISTED: dict[str, frozenset[str]] = {}
+"""What else `from module import *` binds."""
+for _module, _names in _LISTED.items():
+    _loaded = None if _module == "typing" else importlib.import_module(_module)
+    for _name in _names.split():
+        if _loaded is None:
+            _USES[_module, _name] = "annotation"
+        elif hasattr(_loaded, _name):
+            _fixed = _is_fixed(getattr(_loaded, _name)) or (_module == "sys" and _name in _STREAMS)
+            _USES[_module, _name] = "value" if _fixed else "called"
+    _UNLISTED[_module] = frozenset(dir(_loaded)) - frozenset(_names.split())
+_REFUSED = frozenset(
+    name
+    for name, value in vars(builtins).items()
+    if name not in _BUILTINS and not (isinstance(value, type) and issubclass(value, BaseException))
+) | {"copyright", "credits", "exit", "help", "license", "quit"}
+_ANNOTATING = (ast.Name, ast.Attribute, ast.Subscript, ast.Tuple, ast.List, ast.Constant, ast.BinOp, ast.BitOr)
+_SYNTAX = (
+    ast.Module, ast.FunctionDef, ast.ClassDef, ast.Return, ast.Delete, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For,
+    ast.While, ast.If, ast.Raise, ast.Try, ast.Assert, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.Expr,
+    ast.Pass, ast.Break, ast.Continue, ast.BoolOp, ast.NamedExpr, ast.BinOp, ast.UnaryOp, ast.Lambda, ast.IfExp, ast.Dict,
+    ast.Set, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Yield, ast.YieldFrom, ast.Compare, ast.Call,
+    ast.FormattedValue, ast.JoinedStr, ast.Constant, ast.Attribute, ast.Subscript, ast.Starred, ast.Name, ast.List,
+    ast.Tuple, ast.Slice, ast.comprehension, ast.ExceptHandler, ast.arguments, ast.arg, ast.keyword, ast.alias,
+    ast.operator, ast.unaryop, ast.boolop, ast.cmpop,
+)  # fmt: skip
+
+
+def leaves_nothing(text: str) -> bool:
+    """Return whether a program, which is known to compile, can leave nothing behind for its next run."""
+    program = nodes(ast.parse(text))
+    source = _Source()
+    return all(map(source.take, program)) and all(map(source.allows, program)) and source.is_harmless()
+
+
+class _Source:
+    """What a program's text says as a whole."""
+
+    def __init__(self) -> None:
+        self._modules: dict[str, str] = {}
+        self._uses: dict[str, str] = {}
+        """How each imported name may be used."""
+        self._bound: set[str] = set()
+        self._unlisted: set[str] = set()
+        """Names that may be something which is not listed."""
+        self._called: set[int] = set()
+        self._based: set[int] = set()
+        """What stands before a dot."""
+        self._annotations: list[ast.expr] = []
+        self._annotated: set[int] = set()
+        self._opened: set[int] = set()
+        self._has: set[str] = set()
+
+    def take(self, node: ast.AST) -> bool:
+        """Take note of what a node binds, calls or is; False if no program with it is allowed."""
+        kind = type(node)
+        if not issubclass(kind, _SYNTAX):
+            return False
+        if kind is ast.Constant:
+            return True
+        for value in vars(node).values():
+            for name in value if type(value) is list else (value,):
+                if type(name) is str and name[:2] == "__" and name[-2:] == "__" and name not in _SPECIAL:
+                    return False
+        if isinstance(node, ast.Call):
+            self._called.add(id(node.func))
+            first = node.args[0] if len(node.args) == 1 and not node.keywords else None
+            if isinstance(first, ast.Constant) and first.value == 0 and type(first.value) is int:
+                self._opened.add(id(node.func))
+        elif isinstance(node, ast.Attribute):
+            self._based.add(id(node.value))
+        elif isinstance(node, ast.Name):
+            if not isinstance(node.ctx, ast.Load):
+                self._bound.add(node.id)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            return self._import(node)
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            self._bound.add(node.name)
+            self._called.update(map(id, node.decorator_list))
+            if isinstance(node, ast.FunctionDef):
+                self._annotations += [node.returns] if node.returns else []
+            elif node.keywords or any(isinstance(inner, ast.Import | ast.ImportFrom) for inner in ast.walk(node)):
+                return False  # a metaclass, or a module that becomes an attribute
+        elif isinstance(node, ast.arg | ast.AnnAssign) and node.annotation:
+            self._annotations.append(node.annotation)
+        if isinstance(node, ast.arg):
+            self._bound.add(node.arg)
+        elif isinstance(node, ast.Yield | ast.YieldFrom | ast.Try | ast.ExceptHandler):
+            named = isinstance(node, ast.ExceptHandler) and node.name
+            self._has.add("exception" if named else "try" if isinstance(node, ast.Try | ast.ExceptHandler) else "yield")
+        return True
+
+    def _import(self, node: ast.Import | ast.ImportFrom) -> bool:
+        for alias in node.names:
+            bound = alias.asname or alias.name
+            if isinstance(node, ast.Import):
+                if alias.name not in _LISTED or self._modules.setdefault(bound, alias.name) != alias.name:
+                    return False
+            elif node.module not in _LISTED or node.level:
+                return False
+            elif alias.name == "*":
+                if node.module == "typing":
+                    return False
+                self._uses.update({name: use for (module, name), use in _USES.items() if module == node.module})
+                self._unlisted |= _UNLISTED[node.module]
+            else:
+                use = _USES.get((node.module, alias.name))
+                if use is None or self._uses.setdefault(bound, use) != use:
+                    return False
+            self._bound.add(bound)
+        return True
+
+    def allows(self, node: ast.AST) -> bool:
+        """Return whether a node is harmless in this program."""
+        if isinstance(node, ast.Name):
+            return self._allows_name(node)
+        if isinstance(node, ast.Attribute):
+            return self._allows_attribute(node)
+        if isinstance(node, ast.FunctionDef):
+            return node.name not in _FREEING
+        return True
+
+    def _allows_name(self, node: ast.Name) -> bool:
+        name = node.id
+        if name in self._modules:
+            return id(node) in self._based and name not in self._uses
+        if name in self._uses:
+            return self._is_used(node, self._uses[name])
+        if name in _REFUSED:
+            return id(node) in (self._called if name in ("exit", "quit") else self._opened if name == "open" else ())
+        return name not in self._unlisted and not (name in _FREEING and isinstance(node.ctx, ast.Store))
+
+    def _is_used(self, node: ast.expr, use: str) -> bool:
+        if use == "annotation":
+            if not self._annotated:
+                self._find_annotated()
+            return id(node) in self._annotated
+        return use == "value" or id(node) in self._called
+
+    def _find_annotated(self) -> None:
+        """Find the annotations that hold nothing but listed names and types of Python's own."""
+        plain = {name for name, use in self._uses.items() if use == "annotation"} | (_BUILTINS - self._bound)
+        plain |= {name for name, module in self._modules.items() if module == "typing"}
+        for annotation in self._annotations:
+            parts = nodes(annotation)
+            if all(isinstance(part, _ANNOTATING) and getattr(part, "id", "int") in plain | {"int"} for part in parts):
+                self._annotated.update(map(id, parts))
+
+    def _allows_attribute(self, node: ast.Attribute) -> bool:
+        name, base = node.attr, node.value
+        is_read = isinstance(node.ctx, ast.Load)
+        if isinstance(base, ast.Name) and base.id in self._modules:
+            module = self._modules[base.id]
+            if not is_read:
+                return module == "sys" and name in _STREAMS and isinstance(node.ctx, ast.Store)
+            use = _USES.get((module, name))
+            return use is not None and self._is_used(node, use)
+        if not is_read:
+            self._has.add("attribute")
+            return name not in _FREEING and not _OPAQUE.match(name)
+        if name == "format":
+            template = base.value if isinstance(base, ast.Constant) else None
+            return isinstance(template, str) and id(node) in self._called and not _LOOKS_INSIDE.search(template)
+        return not _OPAQUE.match(name)
+
+    def is_harmless(self) -> bool:
+        """Return whether nothing runs when objects are freed, and no exception that Python keeps can be written to."""
+        return not self._has >= {"yield", "try"} and not self._has >= {"exception", "attribute"}
+
+
+__all__ = ["leaves_nothing"]
