@@ -2,6 +2,9 @@
 
 The solution becomes `__main__`, with standard streams, arguments and modules as a fresh interpreter has them, and the process
 ends as an interpreter ends. Nothing of the expected output is ever here: what is printed is compared elsewhere.
+
+A program that leaves nothing behind (`examination.stateless`) may meet further tests here, one after the other: with a fifth
+descriptor the process says that a test has ended with status 0 and waits for the next input, which is then in the same file.
 """
 
 from __future__ import annotations
@@ -37,16 +40,37 @@ FLUSH_FAILED = 120
 def run(ends: list[int], stage: Stage, guard: Guard) -> NoReturn:
     """Become the program whose code the first of these files holds, with the others for standard streams; end the process."""
     try:
-        text, reader, writer, errors = ends
+        text, reader, writer, errors, *turns = ends
         stage.leave()
         code, seed = marshal.loads(_take_over(text, ((reader, 0), (writer, 1), (errors, 2))))
         guard(os.getpid())
         # as in a fresh interpreter: where this process was forked from it is turned off
         gc.enable()
-        status = _main(code, seed)
+        source = os.dup(0) if turns else 0
+        depth, digits = sys.getrecursionlimit(), sys.get_int_max_str_digits()
+        while not (status := _main(code, seed, is_last=not turns)) and turns:
+            os.write(turns[0], b"\0")
+            sys.setrecursionlimit(depth)
+            sys.set_int_max_str_digits(digits)
+            _forget()
+            if not os.read(turns[0], 1):
+                break
+            # it may have closed its standard input, and has read it
+            os.dup2(source, 0)
+            os.lseek(0, 0, os.SEEK_SET)
     except BaseException:
         os._exit(1)
     os._exit(status)
+
+
+def _forget() -> None:
+    """Free what a program has made, and make what the next one begins with."""
+    if "re" in sys.modules:
+        sys.modules["re"].purge()
+    _made[:] = _streams()
+    _modules.append(_make_main())
+    gc.collect()
+    gc.freeze()  # what it has imported stays, and is not gone through again
 
 
 def _take_over(text: int, standard: tuple[tuple[int, int], ...]) -> bytes:
@@ -120,11 +144,7 @@ def prepare() -> None:
     for number, descriptor in enumerate((null_file, writer, writer)):
         os.dup2(descriptor, number)
     _made[:] = _streams()
-    for _ in range(1 + _REHEARSALS):
-        module = ModuleType("__main__")
-        module.__builtins__ = builtins  # type: ignore[attr-defined]  # as the interpreter does
-        module.__file__ = FILE
-        _modules.append(module)
+    _modules[:] = [_make_main() for _ in range(1 + _REHEARSALS)]
     for _ in range(_REHEARSALS):
         _take_over(os.dup(null_file), ((os.dup(null_file), 0), (os.dup(writer), 1), (os.dup(writer), 2)))
         code, seed = marshal.loads(text)
@@ -135,6 +155,13 @@ def prepare() -> None:
         os.dup2(descriptor, number)
         os.close(descriptor)
     sys.stdin, sys.stdout, sys.stderr, sys.argv[:], sys.modules["__main__"] = standard
+
+
+def _make_main() -> ModuleType:
+    module = ModuleType("__main__")
+    module.__builtins__ = builtins  # type: ignore[attr-defined]  # as the interpreter does
+    module.__file__ = FILE
+    return module
 
 
 def _streams() -> list[TextIOWrapper]:

@@ -25,8 +25,6 @@ from types import BuiltinFunctionType
 from .expressions import nodes
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _LISTED = {
     "array": "array",
@@ -54,16 +52,127 @@ _LISTED = {
 """What of which modules a program may use. `child` undoes what `sys` can set, and empties the cache of `re`."""
 _STREAMS = ("stdin", "stdout", "stderr")
 _BUILTINS = frozenset(
-    "abs all any ascii bin bool bytearray bytes callable chr classmethod complex dict divmod enumerate filter float format"
-    " frozenset hex input int isinstance issubclass iter len list map max min next object oct ord pow print property range"
-    " repr reversed round set slice sorted staticmethod str sum super tuple zip Ellipsis NotImplemented".split()
+    [
+        "abs",
+        "all",
+        "any",
+        "ascii",
+        "bin",
+        "bool",
+        "bytearray",
+        "bytes",
+        "callable",
+        "chr",
+        "classmethod",
+        "complex",
+        "dict",
+        "divmod",
+        "enumerate",
+        "filter",
+        "float",
+        "format",
+        "frozenset",
+        "hex",
+        "input",
+        "int",
+        "isinstance",
+        "issubclass",
+        "iter",
+        "len",
+        "list",
+        "map",
+        "max",
+        "min",
+        "next",
+        "object",
+        "oct",
+        "ord",
+        "pow",
+        "print",
+        "property",
+        "range",
+        "repr",
+        "reversed",
+        "round",
+        "set",
+        "slice",
+        "sorted",
+        "staticmethod",
+        "str",
+        "sum",
+        "super",
+        "tuple",
+        "zip",
+        "Ellipsis",
+        "NotImplemented",
+    ]
 )
 _SPECIAL = frozenset(
     f"__{name}__"
-    for name in "name slots init lt le gt ge eq ne hash repr str len getitem setitem delitem contains iter next call bool"
-    " add sub mul truediv floordiv mod divmod pow lshift rshift and or xor radd rsub rmul rtruediv rfloordiv rmod rpow"
-    " rand ror rxor iadd isub imul itruediv ifloordiv imod ipow iand ior ixor neg pos abs invert int float index"
-    " missing".split()
+    for name in [
+        "name",
+        "slots",
+        "init",
+        "lt",
+        "le",
+        "gt",
+        "ge",
+        "eq",
+        "ne",
+        "hash",
+        "repr",
+        "str",
+        "len",
+        "getitem",
+        "setitem",
+        "delitem",
+        "contains",
+        "iter",
+        "next",
+        "call",
+        "bool",
+        "add",
+        "sub",
+        "mul",
+        "truediv",
+        "floordiv",
+        "mod",
+        "divmod",
+        "pow",
+        "lshift",
+        "rshift",
+        "and",
+        "or",
+        "xor",
+        "radd",
+        "rsub",
+        "rmul",
+        "rtruediv",
+        "rfloordiv",
+        "rmod",
+        "rpow",
+        "rand",
+        "ror",
+        "rxor",
+        "iadd",
+        "isub",
+        "imul",
+        "itruediv",
+        "ifloordiv",
+        "imod",
+        "ipow",
+        "iand",
+        "ior",
+        "ixor",
+        "neg",
+        "pos",
+        "abs",
+        "invert",
+        "int",
+        "float",
+        "index",
+        "missing",
+    ]
 )
 """The names between underscores that a program may define, read or call: they are looked up on classes of its own."""
 _OPAQUE = re.compile(r"(?:gi|cr|ag|f|tb|co)_|(?:add_note|format_map|obj|with_traceback)$")
