@@ -192,7 +192,7 @@ def _exit_status(code: object) -> int:
         return 0
     if isinstance(code, int):
         # the kernel passes on only the last eight bits
-        return code & 0xFF
+        return int.__and__(code, 0xFF)
     os.write(2, f"\n{code}\n".encode("utf-8", "replace"))
     return 1
 

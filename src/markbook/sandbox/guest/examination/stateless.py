@@ -8,7 +8,8 @@ own. A wrong yes here would let a program remember; a wrong no costs a fork. So 
   texts and numbers (`_is_fixed`). What was written in Python may only be called (`Counter(x)`); names from `typing` stand
   in annotations. So no attribute can be set on anything that outlives the run, and nothing listed keeps an argument.
 - Nothing reaches objects by their names as text or through special attributes, frames, code or caught exceptions.
-- Nothing of the program's runs when its objects are freed: it has no `__del__`, no `close`, no generator that catches.
+- Nothing of the program's runs when its objects are freed: it has no `__del__`, no generator that catches or hands over,
+  and sets nothing on a stream that closing it would call.
 
 What stays observable is the age of the process: addresses of objects, by default representations and the order of sets
 of them, and how fast its own code has become. Neither holds what a later test could use.
@@ -19,10 +20,11 @@ from __future__ import annotations
 import ast
 import builtins
 import importlib
+import io
 import re
 from types import BuiltinFunctionType
 
-from .expressions import nodes
+from .expressions import nodes, parse
 
 TYPE_CHECKING = False
 
@@ -34,7 +36,7 @@ _LISTED = {
     "collections": "Counter OrderedDict defaultdict deque namedtuple",
     "copy": "copy deepcopy",
     "functools": "cache cmp_to_key lru_cache partial reduce",
-    "heapq": "heapify heappop heappush heappushpop heapreplace merge nlargest nsmallest",
+    "heapq": "heapify heappop heappush heappushpop heapreplace nlargest nsmallest",
     "io": "BytesIO StringIO",
     "itertools": "accumulate batched chain combinations combinations_with_replacement compress count cycle dropwhile"
     " filterfalse groupby islice pairwise permutations product repeat starmap takewhile tee zip_longest",
@@ -49,136 +51,32 @@ _LISTED = {
     "typing": "Any Callable DefaultDict Deque Dict FrozenSet Generator Iterable Iterator List Optional Sequence Set Tuple"
     " Union",
 }
-"""What of which modules a program may use. `child` undoes what `sys` can set, and empties the cache of `re`."""
+"""What of which modules a program may use. The child undoes what `sys` can set, and empties the cache of `re`.
+
+Not here is what keeps or hands out an object of its own that can be changed (`typing` elsewhere, the flags of `re`), what
+reads attributes by name (`attrgetter`), and what calls an argument when it is freed (`heapq.merge`)."""
 _STREAMS = ("stdin", "stdout", "stderr")
-_BUILTINS = frozenset(
-    [
-        "abs",
-        "all",
-        "any",
-        "ascii",
-        "bin",
-        "bool",
-        "bytearray",
-        "bytes",
-        "callable",
-        "chr",
-        "classmethod",
-        "complex",
-        "dict",
-        "divmod",
-        "enumerate",
-        "filter",
-        "float",
-        "format",
-        "frozenset",
-        "hex",
-        "input",
-        "int",
-        "isinstance",
-        "issubclass",
-        "iter",
-        "len",
-        "list",
-        "map",
-        "max",
-        "min",
-        "next",
-        "object",
-        "oct",
-        "ord",
-        "pow",
-        "print",
-        "property",
-        "range",
-        "repr",
-        "reversed",
-        "round",
-        "set",
-        "slice",
-        "sorted",
-        "staticmethod",
-        "str",
-        "sum",
-        "super",
-        "tuple",
-        "zip",
-        "Ellipsis",
-        "NotImplemented",
-    ]
+_PLAIN_BUILTINS = (
+    "abs all any ascii bin bool bytearray bytes callable chr classmethod complex dict divmod enumerate filter float format"
+    " frozenset hex input int isinstance issubclass iter len list map max min next object oct ord pow print property range"
+    " repr reversed round set slice sorted staticmethod str sum super tuple zip Ellipsis NotImplemented"
 )
-_SPECIAL = frozenset(
-    f"__{name}__"
-    for name in [
-        "name",
-        "slots",
-        "init",
-        "lt",
-        "le",
-        "gt",
-        "ge",
-        "eq",
-        "ne",
-        "hash",
-        "repr",
-        "str",
-        "len",
-        "getitem",
-        "setitem",
-        "delitem",
-        "contains",
-        "iter",
-        "next",
-        "call",
-        "bool",
-        "add",
-        "sub",
-        "mul",
-        "truediv",
-        "floordiv",
-        "mod",
-        "divmod",
-        "pow",
-        "lshift",
-        "rshift",
-        "and",
-        "or",
-        "xor",
-        "radd",
-        "rsub",
-        "rmul",
-        "rtruediv",
-        "rfloordiv",
-        "rmod",
-        "rpow",
-        "rand",
-        "ror",
-        "rxor",
-        "iadd",
-        "isub",
-        "imul",
-        "itruediv",
-        "ifloordiv",
-        "imod",
-        "ipow",
-        "iand",
-        "ior",
-        "ixor",
-        "neg",
-        "pos",
-        "abs",
-        "invert",
-        "int",
-        "float",
-        "index",
-        "missing",
-    ]
+_BUILTINS = frozenset(_PLAIN_BUILTINS.split())
+_OPERATORS = (
+    "name slots lt le gt ge eq ne hash repr str len getitem setitem delitem contains iter next call bool add sub mul truediv"
+    " floordiv mod divmod pow lshift rshift and or xor radd rsub rmul rtruediv rfloordiv rmod rpow rand ror rxor iadd isub"
+    " imul itruediv ifloordiv imod ipow iand ior ixor neg pos abs invert int float index missing"
 )
+_SPECIAL = frozenset(f"__{name}__" for name in _OPERATORS.split())
 """The names between underscores that a program may define, read or call: they are looked up on classes of its own."""
 _OPAQUE = re.compile(r"(?:gi|cr|ag|f|tb|co)_|(?:add_note|format_map|obj|with_traceback)$")
 """Attributes that lead from a value to frames, code and tracebacks, or to what an exception has met."""
-_FREEING = frozenset(("close", "closed", "throw"))
-"""What is called of an object that is freed, or by a generator that is."""
+_OF_STREAMS = frozenset(
+    name
+    for kind in (io.TextIOWrapper, io.BufferedReader, io.BufferedWriter, io.FileIO, io.StringIO)
+    for name in dir(kind)
+)
+"""Attributes of which freeing a stream calls some."""
 _LOOKS_INSIDE = re.compile(r"\{[^{}:!]*[.\[]")
 """A template that reads attributes or items of what it formats."""
 _FIXED_TYPE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
@@ -202,19 +100,20 @@ for _module, _names in _LISTED.items():
             _USES[_module, _name] = "annotation"
         elif hasattr(_loaded, _name):
             _fixed = _is_fixed(getattr(_loaded, _name)) or (_module == "sys" and _name in _STREAMS)
-            _USES[_module, _name] = "value" if _fixed else "called"
+            # a class of streams may have no classes below it, whose methods freeing a stream would call
+            _USES[_module, _name] = "value" if _fixed and _module != "io" else "called"
     _UNLISTED[_module] = frozenset(dir(_loaded)) - frozenset(_names.split())
 _REFUSED = frozenset(
     name
     for name, value in vars(builtins).items()
-    if name not in _BUILTINS and not (isinstance(value, type) and issubclass(value, BaseException))
+    if name not in _BUILTINS | _SPECIAL and not (isinstance(value, type) and issubclass(value, BaseException))
 ) | {"copyright", "credits", "exit", "help", "license", "quit"}
 _ANNOTATING = (ast.Name, ast.Attribute, ast.Subscript, ast.Tuple, ast.List, ast.Constant, ast.BinOp, ast.BitOr)
 _SYNTAX = (
     ast.Module, ast.FunctionDef, ast.ClassDef, ast.Return, ast.Delete, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For,
     ast.While, ast.If, ast.Raise, ast.Try, ast.Assert, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.Expr,
     ast.Pass, ast.Break, ast.Continue, ast.BoolOp, ast.NamedExpr, ast.BinOp, ast.UnaryOp, ast.Lambda, ast.IfExp, ast.Dict,
-    ast.Set, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Yield, ast.YieldFrom, ast.Compare, ast.Call,
+    ast.Set, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Yield, ast.Compare, ast.Call,
     ast.FormattedValue, ast.JoinedStr, ast.Constant, ast.Attribute, ast.Subscript, ast.Starred, ast.Name, ast.List,
     ast.Tuple, ast.Slice, ast.comprehension, ast.ExceptHandler, ast.arguments, ast.arg, ast.keyword, ast.alias,
     ast.operator, ast.unaryop, ast.boolop, ast.cmpop,
@@ -223,9 +122,33 @@ _SYNTAX = (
 
 def leaves_nothing(text: str) -> bool:
     """Return whether a program, which is known to compile, can leave nothing behind for its next run."""
-    program = nodes(ast.parse(text))
-    source = _Source()
-    return all(map(source.take, program)) and all(map(source.allows, program)) and source.is_harmless()
+    tree = parse(text)
+    if tree is None:
+        return False
+    program, source = nodes(tree), _Source()
+    return (
+        all(isinstance(node, _SYNTAX) and _has_plain_names(node) for node in program)
+        and all(map(source.take, program))
+        and source.has_one_meaning()
+        and all(map(source.allows, program))
+    )
+
+
+def _has_plain_names(node: ast.AST) -> bool:
+    """Whether no name in a node is special, but for those that a class of the program's own may have."""
+    if isinstance(node, ast.Constant):
+        return True
+    for value in vars(node).values():
+        for name in value if type(value) is list else (value,):
+            is_special = type(name) is str and name[:2] == "__" and name[-2:] == "__" and name not in _SPECIAL
+            # a method that begins an object, and the call of the one above it
+            if is_special and (name != "__init__" or (isinstance(node, ast.Attribute) and not _is_super(node.value))):
+                return False
+    return True
+
+
+def _is_super(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args
 
 
 class _Source:
@@ -236,6 +159,7 @@ class _Source:
         self._uses: dict[str, str] = {}
         """How each imported name may be used."""
         self._bound: set[str] = set()
+        """What else has a name."""
         self._unlisted: set[str] = set()
         """Names that may be something which is not listed."""
         self._called: set[int] = set()
@@ -243,25 +167,24 @@ class _Source:
         """What stands before a dot."""
         self._annotations: list[ast.expr] = []
         self._annotated: set[int] = set()
-        self._opened: set[int] = set()
-        self._has: set[str] = set()
+        self._opening: set[int] = set()
+        self._kinds: set[type[ast.AST]] = set()
+        self._names_errors = False
 
     def take(self, node: ast.AST) -> bool:
         """Take note of what a node binds, calls or is; False if no program with it is allowed."""
-        kind = type(node)
-        if not issubclass(kind, _SYNTAX):
-            return False
-        if kind is ast.Constant:
-            return True
-        for value in vars(node).values():
-            for name in value if type(value) is list else (value,):
-                if type(name) is str and name[:2] == "__" and name[-2:] == "__" and name not in _SPECIAL:
-                    return False
+        self._kinds.add(type(node))
+        if not isinstance(node, ast.alias):
+            self._bound.update(filter(None, (getattr(node, field, None) for field in ("name", "arg"))))
+        for field in ("returns", "annotation"):
+            annotation = getattr(node, field, None)
+            self._annotations += [annotation] if annotation is not None else []
+        self._called.update(map(id, getattr(node, "decorator_list", ())))
         if isinstance(node, ast.Call):
             self._called.add(id(node.func))
             first = node.args[0] if len(node.args) == 1 and not node.keywords else None
             if isinstance(first, ast.Constant) and first.value == 0 and type(first.value) is int:
-                self._opened.add(id(node.func))
+                self._opening.add(id(node.func))
         elif isinstance(node, ast.Attribute):
             self._based.add(id(node.value))
         elif isinstance(node, ast.Name):
@@ -269,41 +192,41 @@ class _Source:
                 self._bound.add(node.id)
         elif isinstance(node, ast.Import | ast.ImportFrom):
             return self._import(node)
-        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-            self._bound.add(node.name)
-            self._called.update(map(id, node.decorator_list))
-            if isinstance(node, ast.FunctionDef):
-                self._annotations += [node.returns] if node.returns else []
-            elif node.keywords or any(isinstance(inner, ast.Import | ast.ImportFrom) for inner in ast.walk(node)):
-                return False  # a metaclass, or a module that becomes an attribute
-        elif isinstance(node, ast.arg | ast.AnnAssign) and node.annotation:
-            self._annotations.append(node.annotation)
-        if isinstance(node, ast.arg):
-            self._bound.add(node.arg)
-        elif isinstance(node, ast.Yield | ast.YieldFrom | ast.Try | ast.ExceptHandler):
-            named = isinstance(node, ast.ExceptHandler) and node.name
-            self._has.add("exception" if named else "try" if isinstance(node, ast.Try | ast.ExceptHandler) else "yield")
-        return True
+        elif isinstance(node, ast.ClassDef):
+            # a metaclass, or a module that becomes an attribute
+            return not node.keywords and not any(isinstance(part, ast.Import | ast.ImportFrom) for part in nodes(node))
+        elif isinstance(node, ast.ExceptHandler):
+            self._names_errors = self._names_errors or bool(node.name)
+        # what catches in a generator runs when that is freed
+        return not {ast.Yield, ast.Try} <= self._kinds
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> bool:
         for alias in node.names:
             bound = alias.asname or alias.name
+            if bound in _REFUSED or bound == "super":
+                return False  # where the import is not executed, these are Python's own
             if isinstance(node, ast.Import):
                 if alias.name not in _LISTED or self._modules.setdefault(bound, alias.name) != alias.name:
                     return False
             elif node.module not in _LISTED or node.level:
                 return False
             elif alias.name == "*":
-                if node.module == "typing":
+                uses = {name: use for (module, name), use in _USES.items() if module == node.module}
+                if node.module == "typing" or any(
+                    self._uses.setdefault(name, use) != use for name, use in uses.items()
+                ):
                     return False
-                self._uses.update({name: use for (module, name), use in _USES.items() if module == node.module})
                 self._unlisted |= _UNLISTED[node.module]
             else:
                 use = _USES.get((node.module, alias.name))
                 if use is None or self._uses.setdefault(bound, use) != use:
                     return False
-            self._bound.add(bound)
         return True
+
+    def has_one_meaning(self) -> bool:
+        """Whether what is allowed of a module, of `super` or in an annotation can be meant of nothing else."""
+        typed = {name for name, use in self._uses.items() if use == "annotation"}
+        return self._bound.isdisjoint({"super", *typed, *self._modules}) and self._uses.keys().isdisjoint(self._modules)
 
     def allows(self, node: ast.AST) -> bool:
         """Return whether a node is harmless in this program."""
@@ -311,19 +234,17 @@ class _Source:
             return self._allows_name(node)
         if isinstance(node, ast.Attribute):
             return self._allows_attribute(node)
-        if isinstance(node, ast.FunctionDef):
-            return node.name not in _FREEING
         return True
 
     def _allows_name(self, node: ast.Name) -> bool:
         name = node.id
         if name in self._modules:
-            return id(node) in self._based and name not in self._uses
+            return id(node) in self._based
         if name in self._uses:
             return self._is_used(node, self._uses[name])
         if name in _REFUSED:
-            return id(node) in (self._called if name in ("exit", "quit") else self._opened if name == "open" else ())
-        return name not in self._unlisted and not (name in _FREEING and isinstance(node.ctx, ast.Store))
+            return id(node) in (self._called if name in ("exit", "quit") else self._opening if name == "open" else ())
+        return name not in self._unlisted
 
     def _is_used(self, node: ast.expr, use: str) -> bool:
         if use == "annotation":
@@ -334,11 +255,12 @@ class _Source:
 
     def _find_annotated(self) -> None:
         """Find the annotations that hold nothing but listed names and types of Python's own."""
-        plain = {name for name, use in self._uses.items() if use == "annotation"} | (_BUILTINS - self._bound)
+        plain = (_BUILTINS - self._bound - self._uses.keys() - self._modules.keys()) | {""}
+        plain |= {name for name, use in self._uses.items() if use == "annotation"}
         plain |= {name for name, module in self._modules.items() if module == "typing"}
         for annotation in self._annotations:
             parts = nodes(annotation)
-            if all(isinstance(part, _ANNOTATING) and getattr(part, "id", "int") in plain | {"int"} for part in parts):
+            if all(isinstance(part, _ANNOTATING) and getattr(part, "id", "") in plain for part in parts):
                 self._annotated.update(map(id, parts))
 
     def _allows_attribute(self, node: ast.Attribute) -> bool:
@@ -351,16 +273,9 @@ class _Source:
             use = _USES.get((module, name))
             return use is not None and self._is_used(node, use)
         if not is_read:
-            self._has.add("attribute")
-            return name not in _FREEING and not _OPAQUE.match(name)
+            # of some errors Python keeps the object
+            return not self._names_errors and name not in _OF_STREAMS and not _OPAQUE.match(name)
         if name == "format":
             template = base.value if isinstance(base, ast.Constant) else None
             return isinstance(template, str) and id(node) in self._called and not _LOOKS_INSIDE.search(template)
         return not _OPAQUE.match(name)
-
-    def is_harmless(self) -> bool:
-        """Return whether nothing runs when objects are freed, and no exception that Python keeps can be written to."""
-        return not self._has >= {"yield", "try"} and not self._has >= {"exception", "attribute"}
-
-
-__all__ = ["leaves_nothing"]

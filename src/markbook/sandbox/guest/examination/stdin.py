@@ -194,8 +194,12 @@ class ProgramRuns:
         # a process has the limits of one test: it gets another test only while it is far from them
         if self._open and self.shares and began - self._began < self._half:
             self._files.input.write(data)
-            os.write(self._open[2], b"\0")
-            return self._read(began + min(_PATIENCE, self._half))
+            try:
+                os.write(self._open[2], b"\0")
+            except OSError:
+                pass  # it has been ended since
+            else:
+                return self._read(began + min(_PATIENCE, self._half))
         self.end()
         self._files.input.hold(data, sealed=not self.shares)
         (output, their_output), (errors, their_errors) = os.pipe(), os.pipe()
