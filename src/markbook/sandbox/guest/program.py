@@ -46,31 +46,29 @@ def run(ends: list[int], stage: Stage, guard: Guard) -> NoReturn:
         guard(os.getpid())
         # as in a fresh interpreter: where this process was forked from it is turned off
         gc.enable()
-        source = os.dup(0) if turns else 0
-        depth, digits = sys.getrecursionlimit(), sys.get_int_max_str_digits()
+        source, limits = os.dup(0) if turns else 0, (sys.getrecursionlimit(), sys.get_int_max_str_digits())
         while not (status := _main(code, seed, is_last=not turns)) and turns:
             os.write(turns[0], b"\0")
-            sys.setrecursionlimit(depth)
-            sys.set_int_max_str_digits(digits)
-            _forget()
+            _forget(source, *limits)
             if not os.read(turns[0], 1):
                 break
-            # it may have closed its standard input, and has read it
-            os.dup2(source, 0)
-            os.lseek(0, 0, os.SEEK_SET)
     except BaseException:
         os._exit(1)
     os._exit(status)
 
 
-def _forget() -> None:
-    """Free what a program has made, and make what the next one begins with."""
+def _forget(source: int, depth: int, digits: int) -> None:
+    """Free what a program has made, undo what it has set, and make what the next test begins with."""
+    sys.setrecursionlimit(depth)
+    sys.set_int_max_str_digits(digits)
     if "re" in sys.modules:
         sys.modules["re"].purge()
-    _made[:] = _streams()
-    _modules.append(_make_main())
     gc.collect()
     gc.freeze()  # what it has imported stays, and is not gone through again
+    os.dup2(source, 0)  # it may have closed its own
+    os.lseek(0, 0, os.SEEK_SET)
+    _made[:] = _streams()
+    _modules.append(_make_main())
 
 
 def _take_over(text: int, standard: tuple[tuple[int, int], ...]) -> bytes:
