@@ -27,6 +27,12 @@ PLAIN = {
     "nested": "def main():\n    import sys\n    import ast as _ast\n    print(repr(_ast.literal_eval(sys.stdin.read())))\nmain()",
     "digits": "import sys\nsys.set_int_max_str_digits(0)\nprint(10 ** 5000, sys.maxsize)",
     "pairs": "from collections import namedtuple\nP = namedtuple('P', 'x y')\nprint(P(1, 2)._replace(x=3))",
+    "held": "from collections import *\nfrom re import *\nA = list(map(Counter, input()))\nd = defaultdict(Counter)",
+    "copied": "import copy\nprint(copy.deepcopy([1]), copy.copy({}))\nread = iter(open(0).read().split()).__next__",
+    "prelude": "\n".join(f"from {name} import *" for name in ("string", "re", "collections", "heapq", "bisect", "copy", "math",
+    "itertools", "functools", "operator", "io", "sys", "builtins", "typing")) + "\nimport sys; sys.setrecursionlimit(50000)\n"
+    "class Solution:\n    def __init__(self, n):\n        self.n = n\n    def f(self, a: List[int]) -> Optional[int]:\n"
+    "        return Counter(a)\nprint(Solution(stdin.readline()).f([1]))",
     "patterns": "import re\nprint(re.findall(r'\\d+', input()), re.compile('a').sub('b', 'a'))",
 }  # fmt: skip
 KEEPING = {
@@ -52,6 +58,14 @@ KEEPING = {
     "class by its object": "from collections import Counter\ntype(Counter()).seen = 1",
     "class by an attribute": "from collections import Counter\nCounter().__class__.seen = 1",
     "class in a list": "import collections\n[collections.Counter][0].seen = 1",
+    "class in a dictionary": "from collections import Counter, defaultdict\nd = defaultdict(Counter)\nd.default_factory.seen = 1",
+    "unlisted by another star": "from heapq import *\nmerge([1], [2])",
+    "list of deepcopy": "from copy import deepcopy\nclass M:\n    def get(self, key, nil):\n        nil.append(1)\ndeepcopy([], M())",
+    "list of deepcopy by a tuple": "import copy, collections\ncopy.deepcopy([], memo=collections.namedtuple('M', 'get')(print))",
+    "list of deepcopy by a star": "import copy\ncopy.deepcopy(*[[], {}])",
+    "defaults of a tuple that stays": "from functools import cache\ncache(print).cache_info()._field_defaults['seen'] = 1",
+    "members of a flag": "from re import *\nA._value2member_map_[1] = 2",
+    "number kept by a flag": "import re\nclass N(int):\n    def __hash__(self):\n        return 1\nre.compile('a', N(0))",
     "one name, two things by star": "def f():\n    global add\n    from collections import Counter as add\nfrom operator import *\nadd.seen = 1",
     "one name, two things": "from operator import *\ndef f():\n    from collections import Counter as add\n    add.seen = 1",
     "function of a library": "import heapq\nheapq.nlargest.seen = 1",
@@ -133,12 +147,14 @@ def test_what_could_leave_something_behind_has_a_process_for_each_test(name):
 def test_what_is_listed_cannot_be_written_to():
     values = [getattr(builtins, name) for name in stateless._BUILTINS]
     uses = stateless._USES.items()
-    values += [getattr(importlib.import_module(module), name) for (module, name), use in uses if use == "value"]
+    values += [
+        getattr(importlib.import_module(module), name) for (module, name), use in uses if use == stateless._VALUE
+    ]
     for value in values:
         if not hasattr(value, "readable"):  # streams, which are new for every test
             with pytest.raises((AttributeError, TypeError)):
                 value.seen = 1
-    assert stateless._USES["collections", "Counter"] == stateless._USES["functools", "cache"] == "called"
+    assert stateless._USES["collections", "Counter"] == stateless._USES["functools", "cache"] == stateless._SETTABLE
 
 
 def test_a_source_too_deep_for_a_tree_has_a_process_for_each_test():

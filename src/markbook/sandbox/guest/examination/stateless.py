@@ -5,8 +5,9 @@ own. A wrong yes here would let a program remember; a wrong no costs a fork. So 
 
 - Of modules only listed names are used, and a module is never a value: it stands before a dot.
 - What a program may hold as a value and did not make itself cannot be changed: built-in functions, types that are fixed,
-  texts and numbers (`_is_fixed`). What was written in Python may only be called (`Counter(x)`); names from `typing` stand
-  in annotations. So no attribute can be set on anything that outlives the run, and nothing listed keeps an argument.
+  texts and numbers (`_is_fixed`). What was written in Python may only be called (`Counter(x)`), but where the program has
+  no class of its own and sets no attribute; names from `typing` stand in annotations. So no attribute is set on anything that
+  outlives the run, and nothing listed keeps an argument or hands out what it keeps.
 - Nothing reaches objects by their names as text or through special attributes, frames, code or caught exceptions.
 - Nothing of the program's runs when its objects are freed: it has no `__del__`, no generator that catches or hands over,
   and sets nothing on a stream that closing it would call.
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import importlib
 import io
 import re
@@ -43,18 +45,20 @@ _LISTED = {
     "math": "acos acosh asin asinh atan atan2 atanh cbrt ceil comb copysign cos cosh degrees dist e erf erfc exp exp2 expm1"
     " fabs factorial floor fmod frexp fsum gamma gcd hypot inf isclose isfinite isinf isnan isqrt lcm ldexp lgamma log log10"
     " log1p log2 modf nan nextafter perm pi pow prod radians remainder sin sinh sqrt sumprod tan tanh tau trunc ulp",
-    "operator": "add and_ concat contains eq floordiv ge getitem gt iadd itemgetter le lshift lt mod mul ne neg not_ or_ pow"
-    " rshift setitem sub truediv truth xor",
-    "re": "compile escape findall finditer fullmatch match search split sub subn",
+    "operator": "abs add and_ call concat contains countOf delitem eq floordiv ge getitem gt iadd iand iconcat ifloordiv"
+    " ilshift imatmul imod imul index indexOf inv invert ior ipow irshift is_ is_not isub itemgetter itruediv ixor le"
+    " length_hint lshift lt matmul mod mul ne neg not_ or_ pos pow rshift setitem sub truediv truth xor",
+    "re": "A I L M S U X compile escape findall finditer fullmatch match search split sub subn",
     "string": "ascii_letters ascii_lowercase ascii_uppercase digits hexdigits octdigits printable punctuation whitespace",
     "sys": "exit getrecursionlimit maxsize set_int_max_str_digits setrecursionlimit stderr stdin stdout",
-    "typing": "Any Callable DefaultDict Deque Dict FrozenSet Generator Iterable Iterator List Optional Sequence Set Tuple"
-    " Union",
+    "typing": "Any Callable Counter DefaultDict Deque Dict FrozenSet Generator Iterable Iterator List Optional OrderedDict"
+    " Sequence Set Tuple Union",
 }
 """What of which modules a program may use. The child undoes what `sys` can set, and empties the cache of `re`.
 
-Not here is what keeps or hands out an object of its own that can be changed (`typing` elsewhere, the flags of `re`), what
-reads attributes by name (`attrgetter`), and what calls an argument when it is freed (`heapq.merge`)."""
+Not here is what hands out an object that can be changed (`sys.modules`), what reads attributes by name (`attrgetter`), and what
+calls an argument when it is freed (`heapq.merge`). A `memo` of `deepcopy` is handed a list that stays; `re` asks the flags that it is
+given by flags of its own, which stay, and keeps numbers that these are joined with."""
 _STREAMS = ("stdin", "stdout", "stderr")
 _PLAIN_BUILTINS = (
     "abs all any ascii bin bool bytearray bytes callable chr classmethod complex dict divmod enumerate filter float format"
@@ -69,8 +73,8 @@ _OPERATORS = (
 )
 _SPECIAL = frozenset(f"__{name}__" for name in _OPERATORS.split())
 """The names between underscores that a program may define, read or call: they are looked up on classes of its own."""
-_OPAQUE = re.compile(r"(?:gi|cr|ag|f|tb|co)_|(?:add_note|format_map|obj|with_traceback)$")
-"""Attributes that lead from a value to frames, code and tracebacks, or to what an exception has met."""
+_OPAQUE = re.compile(r"(?:gi|cr|ag|f|tb|co)_|(?:add_note|cache_info|format_map|obj|with_traceback|_(?!_).*_)$")
+"""Attributes that lead from a value to frames, code and tracebacks, to what an exception has met, or to what a class keeps."""
 _OF_STREAMS = frozenset(
     name
     for kind in (io.TextIOWrapper, io.BufferedReader, io.BufferedWriter, io.FileIO, io.StringIO)
@@ -89,20 +93,31 @@ def _is_fixed(value: object) -> bool:
     return type(value) in (BuiltinFunctionType, int, float, str)
 
 
-_USES: dict[tuple[str, str], str] = {}
-"""How each listed name may be used: as any value, `called` or in an `annotation`."""
-_UNLISTED: dict[str, frozenset[str]] = {}
-"""What else `from module import *` binds."""
+_ANNOTATION, _VALUE, _SETTABLE, _CALLED, _SINGLE, _PLAIN = range(6)
+"""How a name may be used: in an annotation; as any value; as that in a plain program, to be called in others; to be called; to
+be called with one argument; as any value in a plain program, in others not at all. Plain is one without classes that sets no
+attribute."""
+_USES: dict[tuple[str, str], int] = {}
 for _module, _names in _LISTED.items():
     _loaded = None if _module == "typing" else importlib.import_module(_module)
     for _name in _names.split():
         if _loaded is None:
-            _USES[_module, _name] = "annotation"
+            # these two are called where `from typing import *` has put them in the place of the classes
+            _USES[_module, _name] = _CALLED if _name in ("Counter", "OrderedDict") else _ANNOTATION
         elif hasattr(_loaded, _name):
             _fixed = _is_fixed(getattr(_loaded, _name)) or (_module == "sys" and _name in _STREAMS)
-            # a class of streams may have no classes below it, whose methods freeing a stream would call
-            _USES[_module, _name] = "value" if _fixed and _module != "io" else "called"
-    _UNLISTED[_module] = frozenset(dir(_loaded)) - frozenset(_names.split())
+            _usual = _VALUE if _fixed else _SETTABLE
+            # no class stands below one of `io`, whose methods freeing a stream would call
+            _USES[_module, _name] = {"io": _CALLED, "ast": _SINGLE, "copy": _SINGLE, "re": _PLAIN}.get(_module, _usual)
+
+
+@functools.cache
+def _unlisted(module: str) -> frozenset[str]:
+    """Return what else `from module import *` binds."""
+    loaded = importlib.import_module(module)
+    return frozenset(getattr(loaded, "__all__", None) or dir(loaded)) - frozenset(_LISTED[module].split())
+
+
 _REFUSED = frozenset(
     name
     for name, value in vars(builtins).items()
@@ -156,20 +171,22 @@ class _Source:
 
     def __init__(self) -> None:
         self._modules: dict[str, str] = {}
-        self._uses: dict[str, str] = {}
-        """How each imported name may be used."""
+        self._uses: dict[str, set[int]] = {}
+        """How each imported name may be used: in all of these ways, where it may be one of several things."""
         self._bound: set[str] = set()
         """What else has a name."""
         self._unlisted: set[str] = set()
         """Names that may be something which is not listed."""
         self._called: set[int] = set()
+        self._single: set[int] = set()
+        """What is called with one argument."""
         self._based: set[int] = set()
         """What stands before a dot."""
         self._annotations: list[ast.expr] = []
         self._annotated: set[int] = set()
         self._opening: set[int] = set()
         self._kinds: set[type[ast.AST]] = set()
-        self._names_errors = False
+        self._names_errors = self._sets_attributes = False
 
     def take(self, node: ast.AST) -> bool:
         """Take note of what a node binds, calls or is; False if no program with it is allowed."""
@@ -185,8 +202,11 @@ class _Source:
             first = node.args[0] if len(node.args) == 1 and not node.keywords else None
             if isinstance(first, ast.Constant) and first.value == 0 and type(first.value) is int:
                 self._opening.add(id(node.func))
+            if first is not None and not isinstance(first, ast.Starred):
+                self._single.add(id(node.func))
         elif isinstance(node, ast.Attribute):
             self._based.add(id(node.value))
+            self._sets_attributes = self._sets_attributes or not isinstance(node.ctx, ast.Load)
         elif isinstance(node, ast.Name):
             if not isinstance(node.ctx, ast.Load):
                 self._bound.add(node.id)
@@ -203,30 +223,29 @@ class _Source:
     def _import(self, node: ast.Import | ast.ImportFrom) -> bool:
         for alias in node.names:
             bound = alias.asname or alias.name
-            if bound in _REFUSED or bound == "super":
-                return False  # where the import is not executed, these are Python's own
             if isinstance(node, ast.Import):
                 if alias.name not in _LISTED or self._modules.setdefault(bound, alias.name) != alias.name:
                     return False
+            elif alias.name == "*" and node.module == "builtins":
+                continue  # which are there anyway
             elif node.module not in _LISTED or node.level:
                 return False
             elif alias.name == "*":
-                uses = {name: use for (module, name), use in _USES.items() if module == node.module}
-                if node.module == "typing" or any(
-                    self._uses.setdefault(name, use) != use for name, use in uses.items()
-                ):
-                    return False
-                self._unlisted |= _UNLISTED[node.module]
+                self._unlisted |= _unlisted(node.module)
+                for (module, name), use in _USES.items():
+                    if module == node.module:
+                        self._uses.setdefault(name, set()).add(use)
+            elif (node.module, alias.name) not in _USES:
+                return False
             else:
-                use = _USES.get((node.module, alias.name))
-                if use is None or self._uses.setdefault(bound, use) != use:
-                    return False
+                self._uses.setdefault(bound, set()).add(_USES[node.module, alias.name])
         return True
 
     def has_one_meaning(self) -> bool:
         """Whether what is allowed of a module, of `super` or in an annotation can be meant of nothing else."""
-        typed = {name for name, use in self._uses.items() if use == "annotation"}
-        return self._bound.isdisjoint({"super", *typed, *self._modules}) and self._uses.keys().isdisjoint(self._modules)
+        typed = {name for name, uses in self._uses.items() if _ANNOTATION in uses}
+        imported = {"super", *typed, *self._modules}
+        return self._bound.isdisjoint(imported) and self._uses.keys().isdisjoint({"super", *self._modules})
 
     def allows(self, node: ast.AST) -> bool:
         """Return whether a node is harmless in this program."""
@@ -240,23 +259,26 @@ class _Source:
         name = node.id
         if name in self._modules:
             return id(node) in self._based
-        if name in self._uses:
-            return self._is_used(node, self._uses[name])
-        if name in _REFUSED:
+        if name in _REFUSED:  # first, since an import of that name may never be executed
             return id(node) in (self._called if name in ("exit", "quit") else self._opening if name == "open" else ())
-        return name not in self._unlisted
+        return name not in self._unlisted and all(self._is_used(node, use) for use in self._uses.get(name, ()))
 
-    def _is_used(self, node: ast.expr, use: str) -> bool:
-        if use == "annotation":
+    def _is_used(self, node: ast.expr, use: int) -> bool:
+        is_plain = not self._sets_attributes and ast.ClassDef not in self._kinds
+        if use == _ANNOTATION:
             if not self._annotated:
                 self._find_annotated()
             return id(node) in self._annotated
-        return use == "value" or id(node) in self._called
+        if use == _SINGLE:
+            return id(node) in self._single
+        return (
+            use == _VALUE or (use in (_SETTABLE, _PLAIN) and is_plain) or (use != _PLAIN and id(node) in self._called)
+        )
 
     def _find_annotated(self) -> None:
         """Find the annotations that hold nothing but listed names and types of Python's own."""
         plain = (_BUILTINS - self._bound - self._uses.keys() - self._modules.keys()) | {""}
-        plain |= {name for name, use in self._uses.items() if use == "annotation"}
+        plain |= {name for name, uses in self._uses.items() if _ANNOTATION in uses}
         plain |= {name for name, module in self._modules.items() if module == "typing"}
         for annotation in self._annotations:
             parts = nodes(annotation)
