@@ -124,15 +124,18 @@ _REFUSED = frozenset(
     if name not in _BUILTINS | _SPECIAL and not (isinstance(value, type) and issubclass(value, BaseException))
 ) | {"copyright", "credits", "exit", "help", "license", "quit"}
 _ANNOTATING = (ast.Name, ast.Attribute, ast.Subscript, ast.Tuple, ast.List, ast.Constant, ast.BinOp, ast.BitOr)
-_SYNTAX = (
-    ast.Module, ast.FunctionDef, ast.ClassDef, ast.Return, ast.Delete, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For,
-    ast.While, ast.If, ast.Raise, ast.Try, ast.Assert, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.Expr,
-    ast.Pass, ast.Break, ast.Continue, ast.BoolOp, ast.NamedExpr, ast.BinOp, ast.UnaryOp, ast.Lambda, ast.IfExp, ast.Dict,
-    ast.Set, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Yield, ast.Compare, ast.Call,
-    ast.FormattedValue, ast.JoinedStr, ast.Constant, ast.Attribute, ast.Subscript, ast.Starred, ast.Name, ast.List,
-    ast.Tuple, ast.Slice, ast.comprehension, ast.ExceptHandler, ast.arguments, ast.arg, ast.keyword, ast.alias,
-    ast.operator, ast.unaryop, ast.boolop, ast.cmpop,
-)  # fmt: skip
+_NAMING = frozenset((
+    ast.FunctionDef, ast.ClassDef, ast.AnnAssign, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.Call,
+    ast.Attribute, ast.Name, ast.ExceptHandler, ast.arg, ast.keyword, ast.alias,
+))  # fmt: skip
+"""What has a name, or says how one is used."""
+_SYNTAX = _NAMING.union((
+    ast.Module, ast.Return, ast.Delete, ast.Assign, ast.AugAssign, ast.For, ast.While, ast.If, ast.Raise, ast.Try,
+    ast.Assert, ast.Expr, ast.Pass, ast.Break, ast.Continue, ast.BoolOp, ast.NamedExpr, ast.BinOp, ast.UnaryOp, ast.Lambda,
+    ast.IfExp, ast.Dict, ast.Set, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Yield, ast.Compare,
+    ast.FormattedValue, ast.JoinedStr, ast.Constant, ast.Subscript, ast.Starred, ast.List, ast.Tuple, ast.Slice,
+    ast.comprehension, ast.arguments,
+), *(kind.__subclasses__() for kind in (ast.operator, ast.unaryop, ast.boolop, ast.cmpop)))  # fmt: skip
 
 
 def leaves_nothing(text: str) -> bool:
@@ -140,19 +143,22 @@ def leaves_nothing(text: str) -> bool:
     tree = parse(text)
     if tree is None:
         return False
-    program, source = nodes(tree), _Source()
+    program = nodes(tree)
+    kinds = set(map(type, program))
+    # what catches in a generator runs when that is freed
+    if not kinds <= _SYNTAX or {ast.Yield, ast.Try} <= kinds:
+        return False
+    naming, source = [node for node in program if type(node) in _NAMING], _Source(has_classes=ast.ClassDef in kinds)
     return (
-        all(isinstance(node, _SYNTAX) and _has_plain_names(node) for node in program)
-        and all(map(source.take, program))
+        all(map(_has_plain_names, naming))
+        and all(map(source.take, naming))
         and source.has_one_meaning()
-        and all(map(source.allows, program))
+        and all(map(source.allows, naming))
     )
 
 
 def _has_plain_names(node: ast.AST) -> bool:
     """Whether no name in a node is special, but for those that a class of the program's own may have."""
-    if isinstance(node, ast.Constant):
-        return True
     for value in vars(node).values():
         for name in value if type(value) is list else (value,):
             is_special = type(name) is str and name[:2] == "__" and name[-2:] == "__" and name not in _SPECIAL
@@ -169,7 +175,7 @@ def _is_super(node: ast.expr) -> bool:
 class _Source:
     """What a program's text says as a whole."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, has_classes: bool) -> None:
         self._modules: dict[str, str] = {}
         self._uses: dict[str, set[int]] = {}
         """How each imported name may be used: in all of these ways, where it may be one of several things."""
@@ -185,40 +191,40 @@ class _Source:
         self._annotations: list[ast.expr] = []
         self._annotated: set[int] = set()
         self._opening: set[int] = set()
-        self._kinds: set[type[ast.AST]] = set()
+        self._has_classes = has_classes
         self._names_errors = self._sets_attributes = False
 
     def take(self, node: ast.AST) -> bool:
         """Take note of what a node binds, calls or is; False if no program with it is allowed."""
-        self._kinds.add(type(node))
-        if not isinstance(node, ast.alias):
-            self._bound.update(filter(None, (getattr(node, field, None) for field in ("name", "arg"))))
-        for field in ("returns", "annotation"):
-            annotation = getattr(node, field, None)
-            self._annotations += [annotation] if annotation is not None else []
-        self._called.update(map(id, getattr(node, "decorator_list", ())))
-        if isinstance(node, ast.Call):
+        if isinstance(node, ast.Name):
+            if not isinstance(node.ctx, ast.Load):
+                self._bound.add(node.id)
+        elif isinstance(node, ast.Attribute):
+            self._based.add(id(node.value))
+            self._sets_attributes = self._sets_attributes or not isinstance(node.ctx, ast.Load)
+        elif isinstance(node, ast.Call):
             self._called.add(id(node.func))
             first = node.args[0] if len(node.args) == 1 and not node.keywords else None
             if isinstance(first, ast.Constant) and first.value == 0 and type(first.value) is int:
                 self._opening.add(id(node.func))
             if first is not None and not isinstance(first, ast.Starred):
                 self._single.add(id(node.func))
-        elif isinstance(node, ast.Attribute):
-            self._based.add(id(node.value))
-            self._sets_attributes = self._sets_attributes or not isinstance(node.ctx, ast.Load)
-        elif isinstance(node, ast.Name):
-            if not isinstance(node.ctx, ast.Load):
-                self._bound.add(node.id)
+        elif isinstance(node, ast.arg | ast.AnnAssign):
+            self._bound.update([node.arg] if isinstance(node, ast.arg) else [])
+            self._annotations += [node.annotation] if node.annotation else []
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            self._bound.add(node.name)
+            self._called.update(map(id, node.decorator_list))
+            if isinstance(node, ast.FunctionDef):
+                self._annotations += [node.returns] if node.returns else []
+            elif node.keywords or any(isinstance(part, ast.Import | ast.ImportFrom) for part in nodes(node)):
+                return False  # a metaclass, or a module that becomes an attribute
         elif isinstance(node, ast.Import | ast.ImportFrom):
             return self._import(node)
-        elif isinstance(node, ast.ClassDef):
-            # a metaclass, or a module that becomes an attribute
-            return not node.keywords and not any(isinstance(part, ast.Import | ast.ImportFrom) for part in nodes(node))
-        elif isinstance(node, ast.ExceptHandler):
-            self._names_errors = self._names_errors or bool(node.name)
-        # what catches in a generator runs when that is freed
-        return not {ast.Yield, ast.Try} <= self._kinds
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            self._bound.add(node.name)
+            self._names_errors = True
+        return True
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> bool:
         for alias in node.names:
@@ -264,7 +270,7 @@ class _Source:
         return name not in self._unlisted and all(self._is_used(node, use) for use in self._uses.get(name, ()))
 
     def _is_used(self, node: ast.expr, use: int) -> bool:
-        is_plain = not self._sets_attributes and ast.ClassDef not in self._kinds
+        is_plain = not (self._sets_attributes or self._has_classes)
         if use == _ANNOTATION:
             if not self._annotated:
                 self._find_annotated()
