@@ -34,7 +34,6 @@ _LISTED = {
     "array": "array",
     "ast": "literal_eval",
     "bisect": "bisect bisect_left bisect_right insort insort_left insort_right",
-    "cmath": "exp phase pi polar rect sqrt",
     "collections": "Counter OrderedDict defaultdict deque namedtuple",
     "copy": "copy deepcopy",
     "functools": "cache cmp_to_key lru_cache partial reduce",
@@ -112,7 +111,7 @@ for _module, _names in _LISTED.items():
 
 
 @functools.cache
-def _unlisted(module: str) -> frozenset[str]:
+def _other_names(module: str) -> frozenset[str]:
     """Return what else `from module import *` binds."""
     loaded = importlib.import_module(module)
     return frozenset(getattr(loaded, "__all__", None) or dir(loaded)) - frozenset(_LISTED[module].split())
@@ -149,27 +148,22 @@ def leaves_nothing(text: str) -> bool:
     if not kinds <= _SYNTAX or {ast.Yield, ast.Try} <= kinds:
         return False
     naming, source = [node for node in program if type(node) in _NAMING], _Source(has_classes=ast.ClassDef in kinds)
-    return (
-        all(map(_has_plain_names, naming))
-        and all(map(source.take, naming))
-        and source.has_one_meaning()
-        and all(map(source.allows, naming))
+    is_known = all(map(_has_plain_names, naming)) and all(map(source.take, naming)) and source.has_one_meaning()
+    return is_known and all(
+        source.allows_name(node) if isinstance(node, ast.Name) else source.allows_attribute(node)
+        for node in naming
+        if isinstance(node, ast.Name | ast.Attribute)
     )
 
 
 def _has_plain_names(node: ast.AST) -> bool:
     """Whether no name in a node is special, but for those that a class of the program's own may have."""
-    for value in vars(node).values():
-        for name in value if type(value) is list else (value,):
-            is_special = type(name) is str and name[:2] == "__" and name[-2:] == "__" and name not in _SPECIAL
-            # a method that begins an object, and the call of the one above it
-            if is_special and (name != "__init__" or (isinstance(node, ast.Attribute) and not _is_super(node.value))):
-                return False
-    return True
-
-
-def _is_super(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args
+    values = [name for value in vars(node).values() for name in (value if type(value) is list else (value,))]
+    names = {name for name in values if type(name) is str and name[:2] == "__" and name[-2:] == "__"} - _SPECIAL
+    if names == {"__init__"} and isinstance(node, ast.Attribute):
+        above = node.value  # the class above alone: an error that Python keeps could be begun again
+        return isinstance(above, ast.Call) and not above.args and getattr(above.func, "id", "") == "super"
+    return names <= {"__init__"}
 
 
 class _Source:
@@ -237,7 +231,7 @@ class _Source:
             elif node.module not in _LISTED or node.level:
                 return False
             elif alias.name == "*":
-                self._unlisted |= _unlisted(node.module)
+                self._unlisted |= _other_names(node.module)
                 for (module, name), use in _USES.items():
                     if module == node.module:
                         self._uses.setdefault(name, set()).add(use)
@@ -250,18 +244,20 @@ class _Source:
     def has_one_meaning(self) -> bool:
         """Whether what is allowed of a module, of `super` or in an annotation can be meant of nothing else."""
         typed = {name for name, uses in self._uses.items() if _ANNOTATION in uses}
-        imported = {"super", *typed, *self._modules}
-        return self._bound.isdisjoint(imported) and self._uses.keys().isdisjoint({"super", *self._modules})
+        plain = (_BUILTINS - self._bound - self._uses.keys() - self._modules.keys()) | {"", *typed}
+        plain |= {name for name, module in self._modules.items() if module == "typing"}
+        for annotation in self._annotations if typed or "typing" in self._modules.values() else ():
+            parts = nodes(annotation)
+            # listed names and types of Python's own: what else stands behind `List` is kept as a key
+            if all(isinstance(part, _ANNOTATING) and getattr(part, "id", "") in plain for part in parts):
+                self._annotated.update(map(id, parts))
+        others = self._uses.keys() | self._unlisted
+        return self._bound.isdisjoint({"super", *typed, *self._modules}) and others.isdisjoint(
+            {"super", *self._modules}
+        )
 
-    def allows(self, node: ast.AST) -> bool:
-        """Return whether a node is harmless in this program."""
-        if isinstance(node, ast.Name):
-            return self._allows_name(node)
-        if isinstance(node, ast.Attribute):
-            return self._allows_attribute(node)
-        return True
-
-    def _allows_name(self, node: ast.Name) -> bool:
+    def allows_name(self, node: ast.Name) -> bool:
+        """Return whether a name is harmless where it stands."""
         name = node.id
         if name in self._modules:
             return id(node) in self._based
@@ -272,8 +268,6 @@ class _Source:
     def _is_used(self, node: ast.expr, use: int) -> bool:
         is_plain = not (self._sets_attributes or self._has_classes)
         if use == _ANNOTATION:
-            if not self._annotated:
-                self._find_annotated()
             return id(node) in self._annotated
         if use == _SINGLE:
             return id(node) in self._single
@@ -281,17 +275,8 @@ class _Source:
             use == _VALUE or (use in (_SETTABLE, _PLAIN) and is_plain) or (use != _PLAIN and id(node) in self._called)
         )
 
-    def _find_annotated(self) -> None:
-        """Find the annotations that hold nothing but listed names and types of Python's own."""
-        plain = (_BUILTINS - self._bound - self._uses.keys() - self._modules.keys()) | {""}
-        plain |= {name for name, uses in self._uses.items() if _ANNOTATION in uses}
-        plain |= {name for name, module in self._modules.items() if module == "typing"}
-        for annotation in self._annotations:
-            parts = nodes(annotation)
-            if all(isinstance(part, _ANNOTATING) and getattr(part, "id", "") in plain for part in parts):
-                self._annotated.update(map(id, parts))
-
-    def _allows_attribute(self, node: ast.Attribute) -> bool:
+    def allows_attribute(self, node: ast.Attribute) -> bool:
+        """Return whether an attribute is harmless where it stands."""
         name, base = node.attr, node.value
         is_read = isinstance(node.ctx, ast.Load)
         if isinstance(base, ast.Name) and base.id in self._modules:
