@@ -31,8 +31,8 @@ $(VENV)/.user: pyproject.toml constraints.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
 	@touch $@
 
-demo: $(VENV)/.user  ## set up, mark the bundled exam, say where the report is
-	@echo "3/3 Marking the bundled exam: three recorded models, 24 problems" >&2
+demo: $(VENV)/.user  ## install, evaluate three recorded models, print the path of the report
+	@echo "3/3 Evaluating three recorded models on the bundled benchmark, 24 problems" >&2
 	@$(BIN)/markbook demo
 
 # A file's tests stay together: many share what its first one made.

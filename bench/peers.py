@@ -127,7 +127,7 @@ PACKAGES = {
     "Inspect": ("inspect-ai", "inspect-evals"),
 }
 ISOLATION = {
-    OURS: "namespaces, no network, tests apart from the solution",
+    OURS: "namespaces, no network, tests isolated from the solution",
     "LiveCodeBench": NONE,
     "SandboxFusion": "its server's setting; none unless set up",
     "Inspect": "none in `local`; Docker is its usual one",

@@ -72,3 +72,5 @@ class Column:
     direction: Direction = "higher"
     is_verdict: bool = False
     """Whether its values are verdicts of tests: 1 where all passed."""
+    note: str = ""
+    """What a reader has to know of the direction, where only the metric's name says it."""

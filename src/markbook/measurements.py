@@ -35,35 +35,57 @@ SIGNIFICANCE = round(1 - CONFIDENCE, 12)
 Direction = Literal["higher", "lower"]
 """Which way is better."""
 _ERRORS = frozenset(
-    ("brier", "cer", "cost", "costs", "distance", "error", "errors", "failure", "failures", "hallucination", "incorrect",
+    ("brier", "cer", "cost", "costs", "distance", "drop", "error", "errors", "failure", "failures", "hallucination", "incorrect",
      "latency", "loss", "mae", "mse", "nll", "perplexity", "ppl", "price", "rmse", "ter", "toxic", "toxicity", "wer")
 )  # fmt: skip
 _MERITS = frozenset(
-    ("acc", "accuracy", "bleu", "correct", "efficiency", "em", "exact", "f1", "free", "grade", "mark", "match", "pass", "passed",
-     "points", "precision", "rating", "recall", "reduction", "reward", "rouge", "savings", "score", "similarity", "skill",
-     "success", "win")
+    ("acc", "accuracy", "auc", "bleu", "correct", "detection", "effectiveness", "efficiency", "em", "exact", "f1", "free", "grade",
+     "improvement", "mark", "match", "ok", "pass", "passed", "points", "precision", "rating", "recall", "reduction", "reward",
+     "rouge", "saved", "savings", "score", "similarity", "skill", "success", "win")
 )  # fmt: skip
+_DOUBTS = frozenset(
+    ["attack", "bias", "false", "inverse", "inverted", "neg", "negated", "negative", "no", "non", "not", "without"]
+)
+"""Words that turn what stands beside them, or may."""
+_STATED = re.compile(r"(?:(higher|more|greater)|lower|less)[ _.-]*(?:is)?[ _.-]*better|(\u2191)|\u2193", re.IGNORECASE)
 _ERROR_BAR = re.compile(r"(standard|std)[ _.-]?err(or)?|error[ _.-]?bars?|stderr", re.IGNORECASE)
 
 
 def find_direction(metric: str) -> Direction | None:
     """Return which way is better by the name of a metric, where nothing else says it; None where the name does not either.
 
-    >>> find_direction("WER (test)"), find_direction("meanSquaredError"), find_direction("edit_distance_similarity")
-    ('lower', 'lower', 'higher')
-    >>> find_direction("score↓"), find_direction("accuracy_error_bar")
-    ('lower', None)
+    >>> find_direction("WER (test)"), find_direction("meanSquaredError"), find_direction("accuracy_loss")
+    ('lower', 'lower', 'lower')
+    >>> find_direction("edit_distance_similarity"), find_direction("neg_log_loss"), find_direction("accuracy_error_bar")
+    (None, None, None)
+    >>> find_direction("score\u2193"), find_direction("error (higher is better)")
+    ('lower', 'higher')
     """
-    if ("↓" in metric) != ("↑" in metric):
-        return "lower" if "↓" in metric else "higher"
-    if _ERROR_BAR.search(metric):  # of a score, and no score
+    stated = {"higher" if any(words.groups()) else "lower" for words in _STATED.finditer(metric)}
+    if len(stated) == 1:
+        return "higher" if "higher" in stated else "lower"
+    words = _list_words(metric)
+    telling = [word for word in words if word in _ERRORS or word in _MERITS - {"score"}]
+    # An error bar is of a score, and no score.
+    if stated or _ERROR_BAR.search(metric) or re.match(r"1 ?[-\u2212]", metric) or not _DOUBTS.isdisjoint(words):
         return None
-    parts = {part.lower() for part in re.findall(r"[A-Z]?[a-z]+\d?|[A-Z]+\d?(?![a-z])", metric)}
-    if metric.startswith(("bits_per_byte", "logprob_per_byte")) or (
-        parts & _ERRORS and not parts & _MERITS - {"score"}
-    ):
+    # What the last word names is what is measured; but a merit behind an error may be its reverse.
+    if metric.startswith(("bits_per_byte", "logprob_per_byte")) or {*telling[-1:]} & _ERRORS:
         return "lower"
-    return "higher" if parts & _MERITS else None
+    return "higher" if _ERRORS.isdisjoint(telling) and (telling or "score" in words) else None
+
+
+def note_direction(metric: str) -> str:
+    """Return what a reader has to know of a direction that a name alone says; empty where it names a merit, or neither."""
+    way = find_direction(metric)
+    if way == "lower":
+        return f"Of {metric} less is taken to be better, by its name."
+    is_doubtful = way is None and not (_ERRORS | _DOUBTS).isdisjoint(_list_words(metric))
+    return f"Of {metric} more is taken to be better; its name may mean less." if is_doubtful else ""
+
+
+def _list_words(metric: str) -> list[str]:
+    return [word.lower() for word in re.findall(r"[A-Z]?[a-z]+\d?|[A-Z]+\d?(?![a-z])", metric)]
 
 
 def choose_direction(stated: Direction | None, metric: str) -> Direction:

@@ -1,4 +1,4 @@
-"""Holding a run to its marks in a test suite: `assert_marks` for pytest, or any other runner."""
+"""Quality gates in a test suite: `assert_marks` for pytest, or any other runner."""
 
 from __future__ import annotations
 

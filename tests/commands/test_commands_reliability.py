@@ -303,7 +303,7 @@ def test_an_ended_run_leaves_nothing_behind_and_can_be_taken_up(name, long_comma
     (folder,) = output.iterdir()
     assert open_run(folder).status == ("running" if number == signal.SIGKILL else "interrupted")
     assert "Traceback" not in err
-    assert number == signal.SIGKILL or f"go on with: markbook {long_command.name} --resume {folder}" in err
+    assert number == signal.SIGKILL or f"continue with: markbook {long_command.name} --resume {folder}" in err
     digest = taken_up(long_command, output)
     assert long_command.run("--output", tmp_path / "whole")[0] == 0
     assert long_command.digest(tmp_path / "whole") == digest

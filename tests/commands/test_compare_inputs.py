@@ -497,3 +497,28 @@ def test_a_table_by_place_is_paired_with_runs_without_ids_alike_in_every_order(f
     assert {pairs["same", "places"][:2] for _, pairs in three} == {(12, round(8 / 12, 9))}
     # A place is another row in each of the two runs: the table says of neither which it means.
     assert [pairs.keys() for _, pairs in contradicted] == [{("rows", "turned"), ("turned", "rows")}] * 6
+
+
+def test_of_two_metrics_that_both_files_have_the_order_of_files_chooses_none(tmp_path):
+    """Each log begins with another scorer, and each model is better by one of them."""
+    logs = []
+    for model, scorers in (("A", ("match", "includes")), ("B", ("includes", "match"))):
+        samples = [
+            {
+                "id": at, "epoch": 1, "input": f"q{at}", "target": "x",
+                "scores": {name: {"value": "C" if (name == scorers[0]) == (at % 10 < 9) else "I"} for name in scorers},
+            }
+            for at in range(30)
+        ]  # fmt: skip
+        facts = {"task": "t", "dataset": {}, "model": model, "config": {}}
+        logs.append(tmp_path / f"{model}.json")
+        logs[-1].write_text(json.dumps({"version": 2, "status": "success", "eval": facts, "samples": samples}))
+
+    refused = [command("compare", *order) for order in (logs, logs[::-1])]
+    chosen = [json.loads(command("compare", *order, "--metric", "match", "--json")[1]) for order in (logs, logs[::-1])]
+
+    assert [code for code, *_ in refused] == [2, 2]
+    words = "the runs begin with other metrics, and all of them have 'includes', 'match'"
+    assert all(words in err and "--metric names one" in err for *_, err in refused)
+    assert chosen[0]["headline"] == chosen[1]["headline"]
+    assert "A (90.0) is better than B" in chosen[0]["headline"]

@@ -433,6 +433,16 @@ def test_a_map_beside_runs_alone_is_refused(tmp_path):
         ("score\u2193", "", "low"),
         ("WER\u2191", "", "high"),
         ("accuracy_error_bar", "", "high"),
+        ("accuracy_loss", "", "low"),
+        ("reward_mse", "", "low"),
+        ("acc_lower_is_better", "", "low"),
+        ("score (lower is better)", "", "low"),
+        ("error (higher is better)", "", "high"),
+        ("neg_mean_squared_error", "", "high"),
+        ("perplexity_improvement", "", "high"),
+        ("attack_success_rate", "", "high"),
+        ("1-WER", "", "high"),
+        ("accuracy", "", "high"),
     ],
 )
 def test_less_is_better_where_the_map_or_the_name_says_so(tmp_path, column, more, best):
@@ -448,7 +458,8 @@ def test_less_is_better_where_the_map_or_the_name_says_so(tmp_path, column, more
     code, _, messages = command("compare", path, "--map", columns, "--fail-if-worse", best)
 
     assert (result["ranking"][0]["model"], result["direction"]) == (best, "lower" if best == "low" else "higher")
-    taken = "less is taken" if best == "low" else "more is taken" if column in ("quality", "accuracy_error_bar") else ""
+    clear = column in ("accuracy", "error (higher is better)", "WER\u2191")
+    taken = "less is taken" if best == "low" else "" if clear else "more is taken"
     assert any("is taken to be better" in note for note in result["notes"]) == bool(taken and not more)
     assert taken in " ".join(result["notes"]) or more
     assert (code, "is worse than" in messages) == (1, True)

@@ -331,7 +331,7 @@ def test_an_interrupt_ends_with_the_line_that_goes_on(tmp_path):
 
     assert "writing to" in first
     assert started.returncode == 130
-    assert f"go on with: markbook exam --resume {only_run(tmp_path / 'out')}\n" in told
+    assert f"continue with: markbook exam --resume {only_run(tmp_path / 'out')}\n" in told
     assert told.endswith("markbook: interrupted\n")
 
 

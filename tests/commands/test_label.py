@@ -515,10 +515,12 @@ def test_pairs_and_criteria_go_by_keyboard_too(run, tmp_path):
 @pytest.mark.slow
 def test_axe_finds_no_serious_fault_on_the_label_page(run, tmp_path):
     source = axe_source(tmp_path)
-    with chromium() as browser, sitting(run, "ann", "bob") as (_, (ann, _bob)):
-        for dark in (False, True):
-            with Watched(browser, ann.server.get_address("ann"), offline=False, dark=dark) as seen:
-                assert serious_faults(seen.page, source) == []
+    with (
+        chromium() as browser,
+        sitting(run, "ann", "bob") as (_, (ann, _bob)),
+        Watched(browser, ann.server.get_address("ann"), offline=False) as seen,
+    ):
+        assert serious_faults(seen.page, source) == []
 
 
 def test_a_torn_last_line_of_pair_labels_is_taken_off_too(run):

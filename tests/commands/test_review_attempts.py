@@ -50,6 +50,39 @@ def test_how_fast_no_review_came_is_no_score_of_it(reviewed, none):
     assert (rest["n"], sum(rest["n_missing"].values())) == (1, 1)
 
 
+def test_composites_without_the_time_are_not_those_with_it(tmp_path):
+    place = tmp_path / "papers" / "acl_2017" / "train" / "reviews"
+    place.mkdir(parents=True)
+    rows = {"slow": [], "silent": []}
+    for name in map(str, range(4)):
+        record = {"title": name, "abstract": "Sparse attention.", "id": name, "reviews": HUMAN}
+        (place / f"{name}.json").write_text(json.dumps(record))
+        rows["slow"].append({"paper_id": name, "system": "slow", "execution_time": 300, "review": FIRST})
+        rows["silent"].append({"paper_id": name, "system": "silent", "review": FIRST})
+
+    def review(name, rows):
+        given = tmp_path / f"{name}.jsonl"
+        given.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        code, _, err = markbook(
+            "review", "--papers", tmp_path / "papers", "--reviews", given, *PAIR, "--judge", "off", "--policy",
+            "renormalise", "--output", tmp_path / name,
+        )  # fmt: skip
+        assert code == 0, err
+        return only_run(tmp_path / name)
+
+    both = review("both", [*rows["slow"], *rows["silent"]])
+    apart = [review(name, rows[name]) for name in rows]
+
+    code, said, _ = markbook("compare", both, "--json")
+    refused = markbook("compare", *apart)
+
+    assert code == 0
+    (note,) = (note for note in json.loads(said)["notes"] if "Composites" in note)
+    assert "(silent: output_similarity, task_success; slow: output_similarity, task_success, time_taken)" in note
+    assert refused[0] == 2
+    assert "parts:output_similarity, task_success, time_taken" in refused[2]
+
+
 def test_attempts_at_one_paper_say_nothing_of_other_papers(reviewed):
     found = reviewed({"one": [f"{SECOND} {word}" for word in ("Clear.", "Good.", "Weak.", "New.", "Fine.")]})
 

@@ -676,7 +676,7 @@ def test_ctrl_c_ends_a_run_and_its_workers_in_one_line(folder):
 
     assert process.returncode == 130
     assert re.fullmatch(
-        r"(go on with: markbook run --resume generated/evaluation_\d+(_\d+)?\n+)?markbook: interrupted", told.strip()
+        r"(continue with: markbook run --resume generated/evaluation_\d+(_\d+)?\n+)?markbook: interrupted", told.strip()
     )
 
 

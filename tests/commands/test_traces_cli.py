@@ -138,8 +138,7 @@ def test_the_page_shows_what_was_said_given_and_came_back_and_groups_its_numbers
     total.add(trace, trace_metrics(trace))
     pages = page.RunPages()
     pages.add(trace, 1, is_wanted=True)
-    page.write_page(total, pages, tmp_path / "t.html")
-    text = html.unescape((tmp_path / "t.html").read_text(encoding="utf-8"))
+    text = html.unescape(page.render_page(total, pages))
 
     for words in ('"query": "<b>bleu"', "two hits", "disk full", "I could not save it", "12 tokens out", "$0.2500",
                   "It failed; 1 of 2 tool calls failed.", "Failed: save 2.00 s"):  # fmt: skip
@@ -380,8 +379,7 @@ def test_a_sum_over_runs_says_how_many_of_them_it_knows(tmp_path):
         trace = make_trace(steps, reader="made", id=f"r{at}")
         total.add(trace, trace_metrics(trace))
         pages.add(trace, at + 1, is_wanted=not at)
-    page.write_page(total, pages, tmp_path / "t.html")
-    text = (tmp_path / "t.html").read_text(encoding="utf-8")
+    text = page.render_page(total, pages)
 
     assert "<dd>at least 21 (2 of 3 runs known)</dd>" in text  # 7 + 7, and 7 of two calls
     assert "<dt>Tokens out</dt><dd>4</dd>" in text

@@ -313,6 +313,31 @@ def test_of_several_tests_hardly_any_is_proved_by_a_coin(part):
     assert sum({"p": True, "v": "in_process"} in one for one in found) <= 1
 
 
+def test_tests_that_only_run_along_are_made_wrong_where_they_say_the_same_and_are_not_proved(monkeypatch):
+    # the third says what the first does; the others are what they are in every run
+    tests = [{"assertion": f"f({number}) == {number + 5}"} for number in (3, 4, 3, 6)]
+    task = CompiledTests(json.dumps({"object": "function", "name": "f", "tests": tests}))
+    wrong, of_run, runs = Canary.wrong, {canary: n for n, canary in enumerate(canaries(task))}, []
+    made_wrong = []
+    monkeypatch.setattr(
+        Canary, "wrong", lambda self, *given, **how: made_wrong.append(of_run[self]) or wrong(self, *given, **how)
+    )
+    shown = [canary.as_shown() for canary in canaries(task)]
+
+    def child(compiled, which):
+        assert which == {0, 1, 2, 3}
+        runs.append([now is not before for now, before in zip(compiled, shown, strict=True)])
+        return {"error": None, "hit": "", "tests": [{"p": not changed, "v": "in_process"} for changed in runs[-1]]}
+
+    record = prove_passes(task, child, {0}, Right([None] * 4), beside={1, 2, 3})
+
+    assert record["tests"][0] == {"p": True, "v": "in_process"}
+    assert set(made_wrong) == {0}
+    changes = set(map(tuple, runs))
+    assert (True, False, True, False) in changes  # what is expected, and in other runs what is asked
+    assert changes <= {(False,) * 4, (True, False, True, False), (True, False, False, False)}
+
+
 BURNS = "def f():\n    while time.process_time() < 0.25: pass\n    return 3\n"
 
 

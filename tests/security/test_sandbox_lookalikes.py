@@ -2,6 +2,7 @@
 
 import ast
 import json
+import marshal
 from collections import Counter
 
 import pytest
@@ -131,6 +132,43 @@ def test_what_can_be_seen_to_be_wrong_has_runs_of_its_own_and_few_tests_are_wron
     assert [len(deal) for deal in dealt] == [3, 3, 3, 3]
     assert not any(found[index].shown[place] for deal in dealt for index, (place, _) in deal.items())
     assert all(found[index].shown[place] for deal in seen for index, (place, _) in deal.items())
+
+
+LONG = """cases = [[1, 2, 4], [2, 3, 9], [5, 1, 7], ['a', 'b', 'ab']]
+answers = [case[-1] for case in cases]
+
+def same(got, right):
+    'Compares.'
+    return got == right
+
+for number, case in enumerate(cases):
+    assert same(func(*case[:2]), answers[number]), 'another'
+assert func(3, 4) == 7 and not func(1, 1) > 9
+assert func(1, 2) in (3, 4)
+assert isinstance(func(1, 2), int)
+"""
+
+
+@pytest.mark.parametrize(
+    "test",
+    [{"program": LONG}, {"assertion": "func(7, [1, 2]) == [49, {'a': 1.5}]"}, {"assertion": "func(7) == int(2.9)"}],
+)
+def test_a_test_made_wrong_again_and_again_is_parsed_once_and_what_was_wrong_before_leaves_no_trace(monkeypatch, test):
+    spec = json.dumps({"object": "program" if "program" in test else "function", "name": "f", "tests": [test]})
+    places = range(len(canaries(CompiledTests(spec))[0].ranks))
+    variants = [(place, seed, seed % 2 == 1) for seed in range(4) for place in places]
+
+    def wrong(canary, place, seed, alike):
+        return canary.wrong(place, seed, alike=alike)
+
+    alone = [wrong(*canaries(CompiledTests(spec)), *variant) for variant in variants]
+    (canary,) = canaries(CompiledTests(spec))
+    parse, parses = ast.parse, []
+    monkeypatch.setattr(ast, "parse", lambda *given, **options: parses.append(given) or parse(*given, **options))
+
+    assert [wrong(canary, *variant) for variant in variants] == alone
+    assert len(parses) == sum(1 for text in test.values() if text)
+    assert len({marshal.dumps(compiled[1:3]) for compiled in alone if compiled}) > 3
 
 
 def test_what_two_tests_say_alike_is_made_wrong_in_both():

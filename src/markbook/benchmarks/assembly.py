@@ -95,6 +95,7 @@ class AssembledProgram:
 
 def assemble(reply: str, sample: Sample, mode: Extract = "auto", *, key: str = "") -> AssembledProgram:
     """Return the program of an answer, which stood under this key: its code, behind the prompt where it only completes one."""
+    reply = reply.removeprefix("\ufeff")  # a program may begin with it, and a fence stands behind it
     if not (reply if mode == "off" else without_thoughts(reply)).strip():
         return AssembledProgram("", "as_is", "whole")
     if sample.language:

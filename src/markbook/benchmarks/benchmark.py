@@ -247,7 +247,12 @@ def _check_sample_type(sample: Sample, at: str, name: str) -> Sample:
     return sample
 
 
-_DEFINITION = re.compile(r"^(?:async )?def (\w+)", re.MULTILINE)
+_DEFINITION = re.compile(r"^(?:(?:async )?def|class) (\w+)", re.MULTILINE)
+
+
+def find_entry_point(prompt: str) -> str:
+    """Return the last definition of a prompt, which an answer is to complete: helpers stand before it. Empty if it has none."""
+    return next(reversed(_DEFINITION.findall(prompt)), "")
 
 
 def without_python(sample: Sample) -> Sample:
@@ -259,9 +264,7 @@ def without_python(sample: Sample) -> Sample:
     is_program = sample.judge is not None or sample.group is not None or any(test.setup for test in sample.tests)
     if sample.language.lower() not in PYTHON or is_program:
         return sample
-    # The last definition of a prompt is the one that an answer is to complete; helpers stand before it.
-    defined = _DEFINITION.findall(sample.prompt_code)
-    name = sample.entry_point or (defined[-1] if defined else "")
+    name = sample.entry_point or find_entry_point(sample.prompt_code)
     return replace(sample, language="", canonical_language="", entry_point=name)
 
 

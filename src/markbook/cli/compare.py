@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 _EXAMPLES = """
 \b
 Examples:
-  markbook noise run-1 run-2 run-3   (the same model, run three times)
-  markbook noise trajectories.json   (tau-bench: four trials a task)
+  markbook noise run-1 run-2 run-3   # the same model, run three times
+  markbook noise trajectories.json   # tau-bench: four trials per task
 """
 
 
@@ -43,22 +43,25 @@ def noise_command(runs: tuple[str, ...], **options: Any) -> int:
     How often samples flip between identical runs, the smallest difference between two single runs that is not noise, the number
     of repeats a difference needs, the reliability of the samples, and pass^k. Runs of the same model count as repeats.
     """
+    from markbook.results.alignment import merge_sheets
     from markbook.results.compare import read_titled_sheets
     from markbook.results.noise import noise, tables
 
     opened = open_all_runs(runs, options["columns"])
     noises = noise(opened, metric=options["metric"], seed=options["seed"])
-    metric = read_titled_sheets(opened, options["metric"])[0][1].metric
+    sheet = merge_sheets(read_titled_sheets(opened, options["metric"]))
+    metric = sheet.metric
     if options["as_json"]:
-        click.echo(
-            json.dumps({"metric": metric, "models": [model.to_record() for model in noises]}, indent=2, allow_nan=False)
-        )
+        models = [model.to_record() for model in noises]
+        click.echo(json.dumps({"metric": metric, "models": models, "notes": sheet.notes}, indent=2, allow_nan=False))
         return 0
     from markbook.cli.terminal import output_console
 
     console = output_console()
     for table in tables(noises, metric):
         console.print(table.rich())
+    for note in sheet.notes:
+        console.print(note, markup=False, highlight=False)
     return 0
 
 
@@ -70,7 +73,7 @@ Examples:
   markbook compare generated/evaluation_1790000000
   markbook compare old/evaluation_1 new/evaluation_2 --json
   markbook compare old/evaluation_1 new/evaluation_2 --html changes.html
-  markbook compare generated   (every run in that folder)
+  markbook compare generated   # every run in that folder
   markbook compare latest generated/evaluation_1790000000
   markbook compare new/evaluation_2 --fail-if-worse old/evaluation_1
   markbook compare new/evaluation_2 --fail-under my-model=80%

@@ -17,14 +17,14 @@ _EXAMPLES = """
 \b
 Examples:
   markbook import logs/2026-01-01.eval -o generated
-  markbook import lm_eval_output/ -o generated   (every result below it)
+  markbook import lm_eval_output/ -o generated   # every result below it
   markbook import answers.csv -o generated \\
       --map item=id,model=system,score=correct
 """
 
 
 @click.command("import", epilog=_EXAMPLES)
-@click.argument("results", nargs=-1, required=True, type=click.Path(), metavar="RESULTS...")
+@click.argument("results", nargs=-1, required=True, type=click.Path(exists=True), metavar="RESULTS...")
 @click.option("-o", "--output", required=True, type=click.Path(), help="Folder in which each becomes a run folder.")
 @map_option
 @click.option("--json", "as_json", is_flag=True, help="Print the run folders as JSON.")

@@ -28,10 +28,10 @@ Examples:
     "--host", default="127.0.0.1", show_default=True, help="Address; any but a loopback address needs a token."
 )
 @click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="Or 0 for a free one.")
-@options_of(ExamOptions, only=("workers",), workers="Programs run at once [default: one a core].")
+@options_of(ExamOptions, only=("workers",), workers="Parallel workers [default: one per core].")
 @click.option("--benchmarks", type=click.Path(), help="Folder of benchmarks that requests may refer to.")
 @click.option("--token-file", type=click.Path(), help="File with the token that clients must send.")
-@options_of(ExamOptions, only=("timeout",), timeout="CPU seconds of a program where its item does not say.")
+@options_of(ExamOptions, only=("timeout",), timeout="CPU seconds of a program whose item sets no limit.")
 @click.option("--deadline", type=Number(min=0.1), default=600.0, show_default=True, help="Maximum seconds per request.")
 @click.option(
     "--queue",

@@ -19,9 +19,10 @@ from markbook.errors import OutputError, UsageError, suggest
 def view_command(folder: str, port: int, *, open_browser: bool) -> int:
     """Browse the runs in a folder in a local page, until interrupted.
 
-    Lists runs, filters attempts, opens one with its code and tests, and sets two side by side. It answers this
-    machine only, to whoever has the printed address, and writes nothing.
+    Lists runs and traces, filters attempts, opens one with its code and tests, and sets two side by side. The printed address
+    works on this machine only, and nothing is written.
     """
+    from markbook.cli.trace import trace_page
     from markbook.report.browser import BrowseServer
     from markbook.store.reader import latest_run
 
@@ -29,7 +30,7 @@ def view_command(folder: str, port: int, *, open_browser: bool) -> int:
     if not path.is_dir():
         raise UsageError("there is no such folder", at=folder, hint="name the folder that runs were written to")
     try:
-        server = BrowseServer(path, port)
+        server = BrowseServer(path, port, trace_page=trace_page)
     except OSError as error:
         raise OutputError(f"port {port} cannot be used: {error.strerror or error}") from error
     with server:

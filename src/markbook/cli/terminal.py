@@ -158,7 +158,7 @@ class RunTerminal(Watcher):
         if self._live is not None:
             self._live[0].stop()
         before = f"{self._done} of {self._start.total} are {self._start.did}; " if self._start.total else ""
-        self._say(f"{before}go on with: markbook {self.command} --resume {folder}")
+        self._say(f"{before}continue with: markbook {self.command} --resume {folder}")
 
     def _end_bar(self) -> None:
         if self._live is not None:

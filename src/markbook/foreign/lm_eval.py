@@ -25,11 +25,11 @@ from markbook.foreign.reading import (
     objects,
     read_records,
     read_value,
+    sign_facts,
     sign_measure,
     words,
 )
 from markbook.marks import Row
-from markbook.measurements import choose_direction
 from markbook.types import Direction, Missing
 
 _STAMP = r"_(\d{4}-\d\d-\d\dT[\d.:-]+)"
@@ -136,11 +136,9 @@ def _mark_samples(files: Mapping[str, Path], about: Mapping[str, object], model:
         **{lower_name(name): "lower" for name in mixed},
     }  # fmt: skip
     # Behind the comma stands a filter, whose name says nothing of the metric.
-    directions: dict[str, Direction] = {
-        name: choose_direction(stated.get(own), own)
-        for name, own in ((name, name.partition(",")[0]) for name in rows.inside)
-    }
-    columns = collect_columns(rows, directions=directions)
+    plain = {name: name.partition(",")[0] for name in rows.inside}
+    directions = {name: stated[own] for name, own in plain.items() if own in stated}
+    columns = collect_columns(rows, directions=directions, plain=plain.__getitem__)
     # A metric that is not of every task says so: its mean says nothing of the others.
     covered: dict[str, set[str]] = defaultdict(set)
     for row in rows if len(files) > 1 else ():
@@ -151,20 +149,30 @@ def _mark_samples(files: Mapping[str, Path], about: Mapping[str, object], model:
     for name, tasks in covered.items():
         if others := set(files) - tasks:
             notes.append(f"{name}: of the tasks {', '.join(sorted(tasks))}, not of {', '.join(sorted(others))}.")
+    options: dict[str, dict[str, str]] = defaultdict(dict)
+    configs = {task: mapping(mapping(about.get("configs")).get(task)) for task in files}
+    for at, entry in ((at, entry) for at, config in configs.items() for entry in objects(config.get("metric_list"))):
+        called = str(entry.get("metric"))
+        facts = {f"metric {called}": {name: value for name, value in entry.items() if name != "metric"}}
+        for name in (name for name, own in plain.items() if own in (called, lower_name(called))):
+            options[name][at] = sign_facts(facts)
     signatures = {task: sign_measure("lm-eval", settings) for task, settings in measures.items()}
-    return Marked(rows, columns, version, dict(lost), tuple(notes), signatures)
+    return Marked(rows, columns, version, dict(lost), tuple(notes), signatures, options)
 
 
 def _list_settings(task: str, about: Mapping[str, object]) -> dict[str, object]:
     """Return what the results say of how a task was measured."""
     config = mapping(mapping(about.get("configs")).get(task))
-    version = mapping(about.get("versions")).get(task)
+    version = mapping(about.get("versions")).get(task, mapping(config.get("metadata")).get("version"))
     shots = mapping(about.get("n-shot")).get(task, config.get("num_fewshot"))
     settings: dict[str, object] = {"num_fewshot": shots, **{name: config.get(name) for name in _MEASURE}}
-    # Where a task has no version the harness writes a word.
-    settings["version"] = version if isinstance(version, int | float) else None
-    for metric in objects(config.get("metric_list")):
-        settings[f"metric {metric.get('metric')}"] = {name: value for name, value in metric.items() if name != "metric"}
+    # Where a task has no version the harness writes a word. One number may stand there as text.
+    settings["version"] = re.sub(r"^(\d+)\.0$", r"\1", str(version)) if re.search(r"\d", str(version)) else None
+    # Which examples are shown, where any are, and where an answer ends; a newer version says more of them in other words.
+    examples = {"split": config.get("fewshot_split"), **mapping(config.get("fewshot_config"))}
+    settings |= {f"fewshot {name}": value for name, value in examples.items() if shots != 0}
+    ends = mapping(config.get("generation_kwargs")).get("until")
+    settings["until"] = [ends] if isinstance(ends, str) else ends
     if "chat_template" in about:  # every model has a template of its own: whether it was applied is the task's affair
         settings["chat_template"] = bool(about["chat_template"])
         settings["system_instruction"] = about.get("system_instruction") or ""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,11 +21,13 @@ from markbook.foreign.reading import (
     names_apart,
     objects,
     read_value,
+    sign_facts,
     sign_measure,
+    sign_metrics,
     words,
 )
 from markbook.marks import Row
-from markbook.types import Direction, Missing
+from markbook.types import Direction, Missing, digest_text
 
 # DeepEval's test runs.
 
@@ -64,27 +67,35 @@ class DeepEval:
             for row in list(rows)
         )
         rows = MarkedRows(named, counts=True)
-        judges: dict[str, set[str]] = {}
-        ways: dict[str, set[Direction]] = {}
+        facts: dict[str, dict[str, set[object]]] = {}
+        ways: dict[str, Counter[Direction]] = {}
         for name, metric in (named_metric for case in cases for named_metric in _named_metrics(case)):
-            judges.setdefault(name, set()).add(str(metric.get("evaluationModel") or ""))
+            score, threshold = (read_value(metric.get(key)) for key in ("score", "threshold"))
+            success, judge, is_strict = map(metric.get, ("success", "evaluationModel", "strictMode"))
+            limit = None if isinstance(threshold, Missing) else threshold
+            measured = {"judge": judge or None, "strictMode": is_strict, "threshold": limit}
+            for kind, fact in measured.items():
+                facts.setdefault(name, {}).setdefault(kind, set()).update({words(fact)} if fact is not None else ())
             # Of `Toxicity` and its like less was better before version 4.2, and more is since: the verdict says it.
-            score, threshold, success = (
-                read_value(metric.get("score")),
-                read_value(metric.get("threshold")),
-                metric.get("success"),
-            )
-            is_stated = isinstance(success, bool) and score != threshold
+            is_stated = isinstance(success, bool) and score != threshold and not metric.get("error")
             if is_stated and isinstance(score, float) and isinstance(threshold, float):
-                ways.setdefault(name, set()).add("higher" if (score > threshold) == success else "lower")
-        stated = {name: way for name, (way, *others) in ways.items() if not others}
-        columns = collect_columns(rows, directions=stated)
-        # A metric whose judge changes from case to case says nothing of the file.
-        settings = {
-            f"judge of {name}": next(iter(models)) or None for name, models in judges.items() if len(models) == 1
-        }
+                ways.setdefault(name, Counter())["higher" if (score > threshold) == success else "lower"] += 1
+        directions = {name: max(of, key=of.__getitem__) for name, of in ways.items() if of["lower"] != of["higher"]}
+        columns = collect_columns(rows, directions=directions | {"success": "higher"})
+        for name, of in ways.items():
+            if (fewer := min(of["lower"], of["higher"])) and name in columns:
+                side = "less" if columns[name].direction == "lower" else "more"
+                contradict = f"In {fewer} of {of.total()} cases the verdict on {name} contradicts the others"
+                columns[name] = replace(columns[name], note=f"{contradict}: {side} is taken to be better.")
+        # A score does not depend on the threshold that it is held to; whether a case passed depends on all of them.
+        settings: dict[str, dict[str, object]] = {"success": {}}
+        for name, kind, values in ((name, kind, values) for name, of in facts.items() for kind, values in of.items()):
+            fact = sorted(values, key=str) if len(values) > 1 else next(iter(values), None)
+            for concerned in ("success",) if kind == "threshold" else (name, "success"):
+                settings.setdefault(concerned, {})[f"{kind} of {name}"] = fact
         version = "metricsMetadata (before 1.5)" if is_old else "metricsData"
-        return Marked(rows, columns, version, signatures={"": sign_measure("deepeval", settings)})
+        signatures = {"": sign_measure("deepeval", {})}
+        return Marked(rows, columns, version, signatures=signatures, metric_signatures=sign_metrics(settings))
 
 
 def _named_metrics(case: Mapping[str, object]) -> Iterator[tuple[str, Mapping[str, object]]]:
@@ -167,17 +178,88 @@ class Promptfoo:
         # a prompt is called by its beginning, and by a digest where others begin alike
         prompts = names_apart({prompt: prompt[:_SHOWN] for prompt in map(_prompt, results)})
         rows = [_row(result, names[_test(result)], prompts) for result in results]
-        # One provider may stand there with several configurations, and one prompt twice: each is a model of its own.
-        places: dict[str, dict[int, int]] = {}
-        numbers = [number if isinstance(number := result.get("promptIdx"), int) else 0 for result in results]
-        for number, row in sorted(zip(numbers, rows, strict=True), key=lambda pair: pair[0]):
-            places.setdefault(row.model, {}).setdefault(number, len(places[row.model]) + 1)
-        rows = [
-            replace(row, model=f"{row.model} #{places[row.model][number]}") if len(places[row.model]) > 1 else row
-            for number, row in zip(numbers, rows, strict=True)
+        rows, notes = _name_columns(results, rows, mapping(document.get("config")).get("providers"))
+        # What each test asserts, known by its variables: a file need not hold all tests of another.
+        asserted: dict[str, dict[str, Mapping[str, object]]] = {}
+        stated = {"score", "pass"}  # and what is called after assertions: 1 where they hold, whatever their name
+        for result in results:
+            key = digest_text(words(_get_vars(result)) or str(result.get("testIdx")))[:12]
+            asserted.setdefault(key, {}).update((words(dict(test)), test) for test in _assertions(result))
+            components = objects(mapping(result.get("gradingResult")).get("componentResults"))
+            of_tests = [*_assertions(result), *(mapping(part.get("assertion")) for part in components)]
+            stated |= {str(test["metric"]) for test in of_tests if test.get("metric")}
+        columns = collect_columns(rows, first=("score", "pass"), directions=dict.fromkeys(stated, "higher"))
+        signed = {
+            name: {key: sign_facts(_list_facts(test, name)) for key, test in asserted.items()} for name in columns
+        }
+        signatures = dict.fromkeys(asserted, sign_measure("promptfoo", {}))
+        version = f"version {holder.get('version', 1)}"
+        marked = MarkedRows(rows, counts=True)
+        return Marked(marked, columns, version, notes=notes, signatures=signatures, metric_signatures=signed)
+
+
+def _name_columns(
+    results: Sequence[Mapping[str, object]], rows: Sequence[Row], providers: object
+) -> tuple[list[Row], tuple[str, ...]]:
+    """Return the rows with a name for each column of results, and notes on which column has which.
+
+    One provider may stand there with several configurations, which tell them apart, and one prompt twice.
+    """
+    numbers = [number if isinstance(number := result.get("promptIdx"), int) else 0 for result in results]
+    columns: dict[str, dict[int, object]] = {}
+    for number, row, result in sorted(zip(numbers, rows, results, strict=True), key=lambda found: found[0]):
+        columns.setdefault(row.model, {}).setdefault(number, result.get("provider"))
+    known = (
+        [{"id": one} if isinstance(one, str) else mapping(one) for one in providers]
+        if isinstance(providers, list)
+        else []
+    )
+    names: dict[tuple[str, int], str] = {}
+    notes = []
+    for model, column in columns.items():
+        head = [one for one in known if _provider(one) in set(map(_provider, column.values()))]
+        beside = head if len(head) == len(column) else [{}] * len(column)
+        found = [
+            mapping(own).get("config") or one.get("config") for own, one in zip(column.values(), beside, strict=True)
         ]
-        columns = collect_columns(rows, first=("score", "pass"))
-        return Marked(MarkedRows(rows, counts=True), columns, f"version {holder.get('version', 1)}")
+        digests = [digest_text(words(config or {}))[:8] for config in found]
+        is_told = len(set(digests)) > 1
+        if is_told:
+            notes.append(f"The configurations of {model} in the order of the file: {', '.join(digests)}.")
+        for place, (number, digest) in enumerate(zip(column, digests, strict=True), 1):
+            called = f"{model} {digest}" if is_told else model
+            alike = digests[:place].count(digest)
+            names[model, number] = f"{called} #{alike}" if digests.count(digest) > 1 else called
+    named = [replace(row, model=names[row.model, number]) for number, row in zip(numbers, rows, strict=True)]
+    return named, tuple(notes)
+
+
+_GRADED = re.compile(r"(not-)?(.*rubric|model-graded.*|g-eval|factuality|.*-relevance|context-.*|similar|classifier)")
+"""Assertions that a model judges; the others do not heed which one grades."""
+
+
+def _assertions(result: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
+    """Yield what a test asserts, sets of assertions and their parts one by one; of `pass` alone what a test has to reach."""
+    case = mapping(result.get("testCase"))
+    if case.get("threshold") is not None:
+        yield {"metric": "pass", "threshold": case["threshold"]}
+    waiting = objects(case.get("assert"))
+    for assertion in waiting:
+        waiting += [{"metric": assertion.get("metric"), **part} for part in objects(assertion.get("assert"))]
+        graded = mapping(case.get("options")) if _GRADED.fullmatch(str(assertion.get("type"))) else {}
+        defaults = {name: graded[name] for name in ("provider", "rubricPrompt") if graded.get(name)}
+        yield {**defaults, **{name: value for name, value in assertion.items() if name != "assert"}}
+
+
+def _list_facts(assertions: Mapping[str, Mapping[str, object]], metric: str) -> dict[str, object]:
+    """Return the facts of those assertions that a metric is of, in an order of their own; `score` and `pass` are of all."""
+    metrics = {str(assertion.get("metric")) for assertion in assertions.values()}
+    of = metrics - {"pass"} if metric == "score" else metrics if metric == "pass" else {metric}
+    chosen = [test for _, test in sorted(assertions.items()) if str(test.get("metric")) in of]
+    facts: dict[str, object] = {"assertions": len(chosen) or None}
+    for number, assertion in enumerate(chosen, 1):
+        facts |= {f"{name} of assertion {number}": value for name, value in assertion.items() if name != "metric"}
+    return facts
 
 
 def _prompt(result: Mapping[str, object]) -> str:
@@ -195,10 +277,13 @@ def _test(result: Mapping[str, object]) -> str:
     return digest_input("promptfoo", [_get_vars(result), mapping(result.get("testCase")).get("assert")])
 
 
-def _row(result: Mapping[str, object], name: str, prompts: Mapping[str, str]) -> Row:
-    provider = result.get("provider")
+def _provider(provider: object) -> str:
     about = mapping(provider)
-    model = str(about.get("label") or about.get("id") or (provider if isinstance(provider, str) else "") or "model")
+    return str(about.get("label") or about.get("id") or (provider if isinstance(provider, str) else "") or "model")
+
+
+def _row(result: Mapping[str, object], name: str, prompts: Mapping[str, str]) -> Row:
+    model = _provider(result.get("provider"))
     if len(prompts) > 1:
         model = f"{model} / {prompts[_prompt(result)]}"
     variables = _get_vars(result)
@@ -210,7 +295,7 @@ def _row(result: Mapping[str, object], name: str, prompts: Mapping[str, str]) ->
         broke_off = result["failureReason"] == _ERROR
     if broke_off:
         # A test that broke off has no named scores: its assertions say which they would be.
-        would = [assertion.get("metric") for assertion in objects(mapping(result.get("testCase")).get("assert"))]
+        would = [assertion.get("metric") for assertion in _assertions(result)]
         why = missing_failure(result.get("error") or "promptfoo counts it as an error")
         metrics = dict.fromkeys([*metrics, *(name for name in would if isinstance(name, str))], why)
     reply = mapping(result.get("response")).get("output")

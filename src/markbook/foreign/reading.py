@@ -8,7 +8,7 @@ import math
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -21,7 +21,7 @@ from markbook.files.jsonl import Line, Rejection, parse_object, read_jsonl
 from markbook.files.spool import Spool
 from markbook.files.tables import read_table
 from markbook.marks import OTHER_TOOL, Column, Row
-from markbook.measurements import choose_direction
+from markbook.measurements import choose_direction, note_direction
 from markbook.text import cut
 from markbook.types import Direction, Missing, MissingKind, digest_text
 
@@ -33,6 +33,8 @@ HEAD = 1 << 16
 _WIDE = 4 << 20
 """Bytes that are looked into where the first of them say a part of what is looked for: a first row may be long."""
 _MOST_ABSENT = 1_000_000
+PLACE = re.compile(r"(?:.*_)?(?:path|dir|directory|folder|file(?:path|name)?)s?(?:_name|_to_.*)?")
+"""Names of settings that say where something lay."""
 UNBOUNDED = (-math.inf, math.inf)
 
 
@@ -187,6 +189,8 @@ class Marked:
     notes: tuple[str, ...] = ()
     signatures: Mapping[str, str] = field(default_factory=dict)
     """By task what the tool says of how it was measured, to be held against another file of the same tool."""
+    metric_signatures: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """By metric, then by task, what it says beside that of this metric alone."""
 
     @cached_property
     def models(self) -> list[str]:
@@ -281,7 +285,17 @@ def digest_input(by: str, value: object) -> str:
 
 def sign_measure(tool: str, facts: Mapping[str, object]) -> str:
     """Return the signature of what a tool's file says of how it measured; what is None it does not say."""
-    parts = [f"{OTHER_TOOL}{tool}"]
+    return "|".join(filter(None, [f"{OTHER_TOOL}{tool}", sign_facts(facts)]))
+
+
+def sign_metrics(facts: Mapping[str, Mapping[str, object]]) -> dict[str, dict[str, str]]:
+    """Return what a file without tasks says of each metric alone, as a `Marked` has it."""
+    return {metric: {"": sign_facts(own)} for metric, own in facts.items()}
+
+
+def sign_facts(facts: Mapping[str, object]) -> str:
+    """Return facts as parts of a signature."""
+    parts = []
     for name, value in facts.items():
         # 1 and 1.0 are one number; a function is noted by its source, or by where it lay in memory.
         number = int(value) if isinstance(value, float) and value.is_integer() else value
@@ -290,8 +304,20 @@ def sign_measure(tool: str, facts: Mapping[str, object]) -> str:
         text = re.sub(r" at 0x[0-9a-fA-F]+", "", text)
         is_short = len(text) <= _DESCRIBED and "|" not in text
         if value is not None:
-            parts.append(f"{name.replace('|', ' ')}:{text if is_short else f'#{digest_text(text)[:8]}'}")
+            parts.append(f"{re.sub('[|:]', ' ', name)}:{text if is_short else f'#{digest_text(text)[:8]}'}")
     return "|".join(parts)
+
+
+def sign_answers(tool: str, answers: Iterable[tuple[Row, Sequence[object]]]) -> dict[str, str]:
+    """Return by sample the signature of its right answers, which `Marked.signatures` holds as it does those of tasks."""
+    texts: dict[tuple[str, str], set[str]] = {}
+    for row, right in answers:
+        texts.setdefault((row.id, row.content), set()).update(filter(None, map(words, right)))
+    return {
+        digest_text("\n".join(sample))[:16]: sign_measure(tool, {f"right answer of {sample[0]}": sorted(found)})
+        for sample, found in texts.items()
+        if found
+    }
 
 
 def mapping(value: object) -> Mapping[str, object]:
@@ -310,11 +336,12 @@ def collect_columns(
     first: Sequence[str] = (),
     directions: Mapping[str, Direction] | None = None,
     are_verdicts: bool = False,
+    plain: Callable[[str], str] = str,
 ) -> dict[str, Column]:
     """Return the metrics of rows; the range is 0..1 where every value lies in it, else it has no ends.
 
     The metrics in `first` come first; `directions` says which way is better of those of which the file does, and the names of the
-    others say it; `are_verdicts` says that all are verdicts of tests.
+    others say it, as `plain` gives them; `are_verdicts` says that all are verdicts of tests.
     """
     ranges: dict[str, bool] = {}
     if isinstance(rows, MarkedRows):
@@ -326,9 +353,12 @@ def collect_columns(
     names = sorted(ranges, key=lambda name: first.index(name) if name in first else len(first))
     stated = directions or {}
     return {
-        name: Column((0.0, 1.0) if ranges[name] else UNBOUNDED, choose_direction(stated.get(name), name), are_verdicts)
+        name: Column(
+            (0.0, 1.0) if ranges[name] else UNBOUNDED, choose_direction(stated.get(name), plain(name)), are_verdicts,
+            "" if name in stated else note_direction(plain(name)),
+        )
         for name in names
-    }
+    }  # fmt: skip
 
 
 def names_apart(texts: Mapping[str, str]) -> dict[str, str]:
@@ -460,7 +490,16 @@ def results_in(folder: Path, columns: Mapping[str, str] | None = None) -> list[P
     Raises:
         DataError: there is too much in it to look at all of it.
     """
-    paths: list[Path] = []
+    files = files_in(folder, SUFFIXES)
+    return sorted(path for path in files if _reader(_probe(path, columns), SURE) is not None)
+
+
+def files_in(folder: Path, suffixes: Container[str]) -> Iterator[Path]:
+    """Yield the files below a folder whose names end so; links are not followed, runs of our own left out.
+
+    Raises:
+        DataError: there is too much in it to look at all of it.
+    """
     # A loop and two bounds: a folder may be a disk, or hold more levels than Python recurses.
     waiting, looked = [(folder, 0)], 0
     while waiting:
@@ -475,6 +514,5 @@ def results_in(folder: Path, columns: Mapping[str, str] | None = None) -> list[P
             if path.is_dir():
                 if not (path / "run.json").is_file():
                     waiting.append((path, depth + 1))
-            elif path.suffix in SUFFIXES and _reader(_probe(path, columns), SURE) is not None:
-                paths.append(path)
-    return sorted(paths)
+            elif path.suffix in suffixes:
+                yield path

@@ -188,11 +188,18 @@ def correct(request: CorrectionRequest) -> Corrected:
     table = _table(read, request)
     if settled := sum(table.settled):
         read.problems.append(f"{settled} items have no answer to label: their scores stand as they are")
-    clusters: list[Hashable] | None = None
+    # Attempts at one item, and systems' answers to it, are no more certain than their items are many.
+    items: list[Hashable] = [str(read.rows[key]["id"]) for key in table.keys]
+    has_several = len(set(items)) < len(items)
+    clusters = items if has_several else None
     if request.cluster:
         # An item of which the rows do not say to what it belongs stands by itself.
         values = _column(read, table.keys, request.cluster)
-        clusters = [position if value is None else value for position, value in enumerate(values)]
+        clusters = [("", item) if value is None else value for item, value in zip(items, values, strict=True)]
+    elif has_several:
+        read.problems.append(
+            f"the {len(items)} rows are of {len(set(items))} items: the rows of an item count as one cluster"
+        )
     estimate = corrected_mean(
         table.scores,
         table.labels,

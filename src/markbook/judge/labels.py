@@ -157,24 +157,38 @@ class Labels:
 
 
 def read_labels(paths: Sequence[Path]) -> Labels:
-    """Return the labels of files, or of all `.jsonl` files in a folder: what a rater said later replaces what he said before.
+    """Return the labels of files, or of all `.jsonl` files in a folder.
+
+    What a rater says later in a file replaces what was said before; two files that contradict each other have no order.
 
     Raises:
-        DataError: a file cannot be read, a folder holds none, or a label or probability is none.
+        DataError: a file cannot be read, a folder holds none, a label or probability is none, or one rater says of one item
+            two things in two files.
     """
     labels = Labels()
     named: dict[tuple[Key, str], int] = {}
+    replaced = 0
     for line in _lines(paths, labels.problems):
         label = read_label(line)
         key = label.align().key
         # A comparison is the same one in either order of its systems, so a rater's second word on it is found.
         earlier = named.get((key, label.rater)) if label.rater else None
         if earlier is not None:
-            labels.labels[earlier] = label
+            before, labels.labels[earlier] = labels.labels[earlier], label
+            differs = before.align().label != label.align().label
+            if differs and before.at.rpartition(":")[0] != label.at.rpartition(":")[0]:
+                raise DataError(
+                    f"the rater {label.rater!r} says something else of item {label.id!r} at {before.at}",
+                    at=label.at,
+                    hint="give one of the two files, or the raters two names",
+                )
+            replaced += differs
             continue
         if label.rater:
             named[key, label.rater] = len(labels.labels)
         labels.labels.append(label)
+    if replaced:
+        labels.problems.append(f"{replaced} labels are replaced by a later line of the same rater")
     return labels
 
 
@@ -241,7 +255,7 @@ def label_value(record: Mapping[str, object]) -> float | str | None:
 
 def read_item(record: Mapping[str, object]) -> tuple[str, str]:
     """Return which item and system a row is about; one of several answers has its number behind the item's name."""
-    system = record.get("system", record.get("model", ""))
+    system = next((record[key] for key in ("system", "model") if record.get(key) is not None), "")
     index = record.get("index", 0)
     name = str(record["id"])
     return (name if index in (0, None) else f"{name}#{index}", str(system or ""))

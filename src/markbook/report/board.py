@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-import difflib
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from markbook.report import charts
 from markbook.report.html import policy, render_template, show_picture, style
-from markbook.report.page import MOST_BYTES, Chart, Page, Problem, Section, ShownAnswer, ShownTest, show_start
+from markbook.report.page import (
+    MOST_BYTES,
+    Chart,
+    Page,
+    Problem,
+    Section,
+    ShownAnswer,
+    ShownTest,
+    find_difference,
+    show_start,
+)
 from markbook.report.words import folder_names, missing_text, run_costs
 from markbook.results.comparison import Comparison, headline, tables
 from markbook.results.kind import Entry, Shown, open_results
@@ -19,14 +28,14 @@ from markbook.store import Run
 from markbook.text import Table, cut
 from markbook.text.format import NOTHING, Scale, format_level
 
-_NAME, _DRAWN = 48, 40
-"""Characters of a name in the headline, and models in the chart."""
+_NAME = 48
+"""Characters of a name in the headline."""
 CHANGES = ("regressed", "improved", "still wrong", "changed nothing", "right in both", "not in both")
 """What became of a sample from the first model to the second, those to read first in front."""
 DIFFERENCES = ("models differ", "solved by none", "all alike", "not in all")
 """What three models or more made of a sample."""
-_IDS, _SAMPLES, _ANSWERS, _TEXT, _TESTS, _LINES = 12, 600, 6, 12_000, 40, 400
-"""Samples named in a table and shown, answers to each, characters of a text, tests, and lines that are compared."""
+_IDS, _SAMPLES, _ANSWERS, _TEXT, _TESTS = 12, 600, 6, 12_000, 40
+"""Samples named in a table and shown, answers to each, characters of a text, and tests."""
 
 
 def pages(sheet: Sheet, board: Leaderboard, *, title: str, alpha: float) -> Iterator[tuple[str, str]]:
@@ -62,29 +71,17 @@ def _index(
     sheet: Sheet, board: Leaderboard, title: str, alpha: float, models: Mapping[str, str], items: Mapping[str, str]
 ) -> str:
     scale = Scale(sheet.range)
-    rows = [
-        {
-            "group": " ".join(standing.group) or NOTHING,
-            "model": standing.model,
-            "file": models[standing.model],
-            "value": scale.value(standing.summary.value),
-            "interval": scale.interval(standing.summary.interval),
-            "scored": f"{standing.summary.n} of {len(sheet.samples)}",
-            "missing": _lacking(standing, sheet),
-            "ranks": NOTHING if standing.rank_low is None else f"{standing.rank_low}\u2013{standing.rank_high}",
-        }
-        for standing in board.standings
-    ]
+    rows = [(standing, models[standing.model], _lacking(standing, sheet)) for standing in board.standings]
     listed = []
     for sample in sheet.samples:
         values = [cell.value for cell in _cells(sheet, sample).values() if cell is not None and cell.value is not None]
         mean = sum(values) / len(values) if values else None
         scored = f"{len(values)} of {len(sheet.models)}"
         listed.append({"item": sample, "file": items[sample], "value": scale.value(mean), "scored": scored})
-    picture = draw_standings(board.standings, sheet)
+    picture = charts.draw_summaries((standing.model, standing.summary) for standing in board.standings)
     return _render(
         "index.html.j2", title=title, root="", method=board.method, alpha=f"{alpha:g}", level=format_level(usual=1 - alpha), better=sheet.direction.capitalize(),
-        notes=sheet.notes, metric=sheet.metric, rows=rows, items=listed, headline=_headline(board, scale), picture=None if picture is None else show_picture(picture),
+        notes=sheet.notes, metric=sheet.metric, rows=rows, scale=scale, n_samples=len(sheet.samples), items=listed, headline=_headline(board, scale), picture=None if picture is None else show_picture(picture),
     )  # fmt: skip
 
 
@@ -105,21 +102,6 @@ def _headline(board: Leaderboard, scale: Scale) -> str:
     return f"{score} does not differ significantly from {named}" + (
         f"; it is better than the other {rest}." if rest else "."
     )
-
-
-def draw_standings(standings: Sequence[Standing], sheet: Sheet) -> charts.Picture | None:
-    """Return the intervals of the first models as a picture; None where none has any."""
-    rows: list[dict[str, float | str]] = []
-    factor = Scale(sheet.range).factor
-    for standing in standings[:_DRAWN]:
-        value, ends = standing.summary.value, standing.summary.interval
-        if value is not None and ends is not None and standing.model not in [row["name"] for row in rows]:
-            low, high = factor * ends.low, factor * ends.high
-            rows.append({"name": standing.model, "value": factor * value, "low": low, "high": high})
-    if not rows:
-        return None
-    domain = (factor * sheet.range[0], factor * sheet.range[1]) if max(map(abs, sheet.range)) < 1e6 else None
-    return charts.intervals(rows, [str(row["name"]) for row in rows], sheet.metric, domain)
 
 
 def _cells(sheet: Sheet, sample: str) -> dict[str, Cell | None]:
@@ -169,7 +151,7 @@ def comparison_page(runs: Sequence[Run], sheet: Sheet, comparison: Comparison) -
     title = f"From {sheet.models[0]} to {sheet.models[1]}" if len(sheet.models) == 2 else "Outcomes of the samples"
     changed = Table(title, ("Change", "Samples", "Which"), rows, frozenset({1}))
     ranking, pairs, *others = tables(comparison)
-    picture = draw_standings(comparison.standings, sheet)
+    picture = charts.draw_summaries((standing.model, standing.summary) for standing in comparison.standings)
     alt = f"{comparison.metric} of each model with its interval; the table below has the same numbers"
     lead = "Open a sample to read the answers of all models one below the other; 'Change' below filters the list."
     sections = [
@@ -242,10 +224,7 @@ def _problems(runs: Sequence[Run], sheet: Sheet, changes: Mapping[str, str]) -> 
             if lowest and len(attempts) < _ANSWERS:
                 attempts.append((model, results[at].show_attempt(lowest.location)))
         problem = _problem(sample, change, attempts, tuple(outcomes))
-        spent += len(problem.prompt) + 120 * len(outcomes) + sum(len(check.text) + 60 for check in problem.checks)
-        spent += sum(
-            len(answer.code) + len(answer.error) + (answer.why.size if answer.why else 0) for answer in problem.answers
-        )
+        spent += problem.size
         if spent > MOST_BYTES:
             return
         yield problem
@@ -259,7 +238,6 @@ def _problem(
             model=model,
             label=model,
             status=attempt.status,
-            score=None,
             passed=sum(result == "passed" for _, result, _ in attempt.tests),
             total=len(attempt.tests),
             code=cut(attempt.text, _TEXT),
@@ -273,12 +251,7 @@ def _problem(
     if attempts and len({tuple(text for text, _, _ in attempt.tests) for _, attempt in attempts}) == 1:
         tests = zip(*(attempt.tests for _, attempt in attempts), strict=True)
         checks = [ShownTest(row[0][0], tuple(result for _, result, _ in row)) for row in tests][:_TESTS]
-    difference = None
-    right = next((answer for answer in answers if answer.status == "passed"), None)
-    wrong = next((answer for answer in answers if answer.status != "passed" and answer.code.strip()), None)
-    if right is not None and wrong is not None:
-        old, new = (answer.code.splitlines()[:_LINES] for answer in (right, wrong))
-        if lines := tuple(difflib.unified_diff(old, new, lineterm="", n=2))[2:]:
-            difference = right.label, wrong.label, lines
     prompt = cut(attempts[0][1].prompt, _TEXT // 2) if attempts else ""
-    return Problem(sample, change, "", "", prompt, tuple(checks), answers, outcomes, difference)
+    return Problem(
+        sample, prompt, answers, outcomes, topic=change, checks=tuple(checks), difference=find_difference(answers)
+    )

@@ -7,13 +7,14 @@ import hashlib
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from markbook.errors import DataError, MarkbookError
 from markbook.files.content import looking_into
+from markbook.foreign.reading import files_in
 from markbook.report import run_pages
 from markbook.report.board import comparison_page
 from markbook.report.html import keys_script, render as render_page, render_template as render
@@ -28,6 +29,7 @@ from markbook.results.kind import get_sheet, open_results
 from markbook.results.sheet import Sheet
 from markbook.store import Run, open_run
 from markbook.store.reader import foreign_paths
+from markbook.traces import detect
 
 __all__ = ["NotFound", "RunSite", "find_runs"]
 
@@ -43,6 +45,9 @@ _OTHERS = 200
 """Attempts at the same item that the page of one names."""
 _LIVE_SECONDS = 3.0
 """A run that is going on is read anew after so long, if it has grown."""
+_TRACE_SUFFIXES = (".json", ".jsonl", ".eval", ".gz", ".traj")
+_TRACE_BYTES = 64 << 20
+"""Larger files with traces are not listed: `markbook trace --html` writes their page."""
 
 
 def find_runs(folder: Path) -> list[Path]:
@@ -85,8 +90,11 @@ class _Opened:
 class RunSite:
     """All pages over the runs of one folder; the runs are found anew whenever the list is shown."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, trace_page: Callable[[Path], str] | None = None) -> None:
         self.folder = folder
+        self._trace_page = trace_page
+        self._formats: dict[tuple[Path, int, int], str] = {}
+        """Of each file by its size and last change: the format of its traces, empty for a file without any."""
         self._opened: dict[int, _Opened] = {}
         self._numbers: dict[Path, int] = {}
         self._lock = threading.Lock()
@@ -155,11 +163,8 @@ class RunSite:
             # The list of runs reads them anew, so that a run may have ended meanwhile: its attempts are then others.
             state = (run.status, run.manifest.get("updated") if run.status != "running" else None)
             if opened.index is None or opened.indexed != state:
-                opened.index, opened.read, opened.indexed = (
-                    Index(open_results(run, partial=True)),
-                    time.monotonic(),
-                    state,
-                )
+                opened.index = Index(open_results(run, partial=True))
+                opened.read, opened.indexed = time.monotonic(), state
             opened.index.start()
             return opened.index
 
@@ -215,6 +220,33 @@ class RunSite:
         sheet = read_sheets(runs)
         return render_page(comparison_page(runs, sheet, compare_sheet(sheet)))
 
+    def traces(self) -> dict[str, str]:
+        """Return the files below the folder that hold traces, by their place in it, each with its format."""
+        formats: dict[str, str] = {}
+        # What is too much to look through, or cannot be read, is not listed: the runs are shown all the same.
+        with contextlib.suppress(MarkbookError, OSError):
+            for path in files_in(self.folder, _TRACE_SUFFIXES) if self._trace_page else ():
+                about = path.stat()
+                key = path, about.st_size, about.st_mtime_ns
+                if key not in self._formats:
+                    self._formats[key] = ""
+                    with contextlib.suppress(MarkbookError, OSError):
+                        self._formats[key] = detect(path) if about.st_size <= _TRACE_BYTES else ""
+                if self._formats[key]:
+                    formats[str(path.relative_to(self.folder))] = self._formats[key]
+        return dict(sorted(formats.items()))
+
+    def trace(self, name: str) -> str:
+        """Return the page of a file with traces.
+
+        Raises:
+            NotFound: none has this name.
+            DataError: it cannot be read.
+        """
+        if self._trace_page is None or name not in self.traces():
+            raise NotFound
+        return self._trace_page(self.folder / name)
+
     def _runs(self) -> Iterator[ListedRun]:
         for path, number in sorted(self._numbers.items(), key=lambda item: item[0].name, reverse=True):
             run = self._opened[number].run
@@ -227,16 +259,9 @@ class RunSite:
         broken = [opened.run for opened in self._opened.values() if isinstance(opened.run, str)]
         rows = alike([run for run in self._runs() if words in run.words.casefold()])
         return render(
-            "browse/list.html.j2",
-            title="Runs",
-            rows=rows,
-            broken=broken,
-            query=query,
-            folder=str(self.folder),
-            search=lambda words: address("/", Query(), q=words),
-            most=MOST_RUNS,
-            is_cut=len(self._numbers) >= MOST_RUNS,
-        )
+            "browse/list.html.j2", title="Runs", rows=rows, broken=broken, query=query, folder=str(self.folder), most=MOST_RUNS, traces=self.traces(),
+            is_cut=len(self._numbers) >= MOST_RUNS, search=lambda words: address("/", Query(), q=words), trace_at=lambda file: address("/trace", Query(), file=file),
+        )  # fmt: skip
 
     def _trend(self, number: int) -> str:
         this = describe_run(number, "", self.run(number))
@@ -288,7 +313,7 @@ class RunSite:
             (score.model, " ".join(filter(None, (score.value, metric, score.span)))) for score in listed.scores[:12]
         ]
         about: dict[str, Any] = {
-            "title": listed.title, "facts": facts, "size": PAGE_ROWS, "failure": index.failure,
+            "title": listed.title, "facts": facts, "failure": index.failure,
             "has_report": (run.folder / "report.html").is_file(), "is_live": run.status == "running",
             "planned": getattr(index.results, "n_planned", 0) if run.status == "running" else 0,  # the whole journal says it
             "headline": index.headline,
@@ -309,23 +334,13 @@ class RunSite:
         def at(other: int | None) -> str:
             return "" if other is None else address(f"/attempt/{number}/{other}", query)
 
+        start = position // PAGE_ROWS * PAGE_ROWS if position >= PAGE_ROWS else ""
         return render(
-            "browse/attempt.html.j2",
-            title=f"{side.shown.sample}: {side.shown.model}",
-            one=side,
-            others=others[:_OTHERS],
-            others_left=max(0, len(others) - _OTHERS),
+            "browse/attempt.html.j2", title=f"{side.shown.sample}: {side.shown.model}", one=side, others=others[:_OTHERS],
+            others_left=max(0, len(others) - _OTHERS), is_done=index.is_done, place=position, total=total, before=at(before), after=at(after),
             all_others_at=address(f"/run/{number}", Query(sample=f"={side.shown.sample}")),
-            is_done=index.is_done,
-            place=position,
-            total=total,
-            before=at(before),
-            after=at(after),
-            list_at=address(
-                f"/run/{number}", query, start=position // PAGE_ROWS * PAGE_ROWS if position >= PAGE_ROWS else ""
-            ),
-            all_at=",".join(f"{number}:{location_}" for location_ in near),
-        )
+            list_at=address(f"/run/{number}", query, start=start), all_at=",".join(f"{number}:{location_}" for location_ in near),
+        )  # fmt: skip
 
     def _compare(self, query: Mapping[str, str]) -> str:
         several = query.get("at", "").split(",") if query.get("at") else [query.get("a", ""), query.get("b", "")]
@@ -343,9 +358,9 @@ class RunSite:
 class BrowseServer(LocalServer):
     """Serves one folder of runs on the loopback interface."""
 
-    def __init__(self, folder: Path, port: int = 0) -> None:
-        """Bind to a free port (or the named one) of 127.0.0.1."""
-        self.site = RunSite(folder)
+    def __init__(self, folder: Path, port: int = 0, *, trace_page: Callable[[Path], str] | None = None) -> None:
+        """Bind to a free port (or the named one) of 127.0.0.1; `trace_page` makes the page of a file with traces."""
+        self.site = RunSite(folder, trace_page)
         super().__init__(_Runs(self.site), port, script=keys_script())
         self.token = self.tokens[""]
 
@@ -377,6 +392,8 @@ class _Runs:
             return self._copy(request.path.removeprefix("/copy/"), request.query)
         if request.path == "/changes":
             return Reply(self._site.changes(request.query), headers=_APART)
+        if request.path == "/trace":
+            return Reply(self._site.trace(request.query.get("file", "")), headers=_APART)
         return Reply(self._site.page(request.path, request.query))
 
     def _copy(self, name: str, query: Mapping[str, str]) -> Reply:

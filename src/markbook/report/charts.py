@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,6 +11,8 @@ from html import escape
 from typing import Any
 
 from markbook.text import terminal
+from markbook.text.format import Scale
+from markbook.types import Summary
 
 # The few things that charts are drawn with, as SVG: words, marks, axes with round numbers, legends.
 #
@@ -238,6 +241,8 @@ _STEP = 22.0
 _NAME = 19.0
 """What a name takes above its row on a narrow screen."""
 _AXIS = 42.0
+_MODELS = 40
+"""Models in the chart of a comparison."""
 _VERDICTS = {"distinguishable": PALETTE[1], "not distinguishable": GREY}
 _VIRIDIS = (
     "440154",
@@ -333,6 +338,21 @@ def _spans(
 def intervals(rows: Rows, order: Sequence[str], title: str, domain: Sequence[float] | None = (0, 100)) -> Picture:
     """Return points with their intervals, one row a name; rows have name, value, low, high."""
     return _spans(rows, order, title, domain, lambda _row: PALETTE[0])
+
+
+def draw_summaries(summaries: Iterable[tuple[str, Summary]]) -> Picture | None:
+    """Return the scores of the first models with their intervals; None where none has a score, or their scale has no ends."""
+    rows: dict[str, dict[str, float | str]] = {}
+    for model, summary in itertools.islice(summaries, _MODELS):
+        factor = Scale(summary.range).factor
+        if summary.value is not None:
+            low, high = (summary.interval.low, summary.interval.high) if summary.interval else (summary.value,) * 2
+            row = {"value": factor * summary.value, "low": factor * low, "high": factor * high}
+            rows.setdefault(model, {"name": model, **row})
+    if not rows:
+        return None
+    domain = (factor * summary.range[0], factor * summary.range[1]) if max(map(abs, summary.range)) < 1e6 else None
+    return intervals(list(rows.values()), list(rows), summary.metric, domain)
 
 
 def forest(rows: Rows, order: Sequence[str], title: str) -> Picture:

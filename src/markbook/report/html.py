@@ -25,7 +25,7 @@ from markbook.report.charts import Picture
 from markbook.report.page import Page, show_start
 from markbook.results.sheet import STATUSES
 from markbook.text import Table, visible
-from markbook.text.format import NOTHING, format_number
+from markbook.text.format import NOTHING, format_level, format_number
 from markbook.types import digest_text
 
 if TYPE_CHECKING:
@@ -201,13 +201,11 @@ def environment() -> Environment:
         finalize=make_visible,
         trim_blocks=True,
     )
-    environment.globals["style"] = trust(style())
-    environment.globals["label_script"] = trust(label_script())
-    environment.globals["keys_script"] = trust(keys_script())
-    environment.globals["nothing"] = NOTHING
-    environment.filters["code"] = lambda text: trust(highlight(text))
-    environment.filters["whole"], environment.filters["without"] = whole_names, without_prompt
-    environment.filters["number"], environment.filters["start"] = format_number, show_start
+    scripts = {"label_script": trust(label_script()), "keys_script": trust(keys_script())}
+    environment.globals.update(scripts, style=trust(style()), nothing=NOTHING, format_level=format_level)
+    environment.filters.update(
+        code=lambda text: trust(highlight(text)), whole=whole_names, without=without_prompt, number=format_number, start=show_start
+    )  # fmt: skip
     return environment
 
 

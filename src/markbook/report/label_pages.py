@@ -101,20 +101,12 @@ class LabelPages:
             words = "a tie" if label.label == 0.5 else "one is better"
         elif label is not None:
             words = label.reason or ", ".join(f"{name.replace('_', ' ')} {mark}" for name, mark in label.marks.items())
+        order = session.order(who)
         return render(
-            "browse/label.html.j2",
-            title="Label",
-            labelled=labelled,
-            total=len(session.order(who)),
-            back=None if last == index else last,
-            task=self._task,
-            shown=None if index is None else session.show_item(who, index),
-            token="" if index is None else session.token(session.order(who)[index].item),
-            questions=self._questions,
-            given=words,
-            agreement=self._agreement(),
-            failure=failure,
-        )
+            "browse/label.html.j2", title="Label", labelled=labelled, total=len(order), back=None if last == index else last,
+            task=self._task, shown=None if index is None else session.show_item(who, index), questions=self._questions, given=words,
+            token="" if index is None else session.token(order[index].item), agreement=self._agreement(), failure=failure,
+        )  # fmt: skip
 
     def _agreement(self) -> str:
         agreement = self._session.agreement()

@@ -114,32 +114,18 @@ def render_standings(standings: Sequence[Standing]) -> Iterator[RenderableType]:
     first = next(iter(standings), None)
     if first is None or not all(map(math.isfinite, first.summary.range)):
         return
-    spots = [
-        Spot(
-            standing.model,
-            standing.summary.value,
-            *((interval.low, interval.high) if (interval := standing.summary.interval) else ()),
-        )
-        for standing in standings
-    ]
+    spots = []
+    for standing in standings:
+        ends = (interval.low, interval.high) if (interval := standing.summary.interval) else ()
+        spots.append(Spot(standing.model, standing.summary.value, *ends))
     yield plot(first.summary.metric, spots, first.summary.range).rich()
 
 
 def draw_scores(standings: Sequence[Standing]) -> str:
-    """Return the scores of models with their intervals as a drawing; empty where their scale has no ends."""
-    first = next(iter(standings), None)
-    if first is None or not all(map(math.isfinite, first.summary.range)):
-        return ""
-    rows = [
-        {
-            "name": standing.model,
-            "value": value,
-            "low": interval.low if interval else value,
-            "high": interval.high if interval else value,
-        }
-        for standing in standings
-        if (value := standing.summary.value) is not None
-        for interval in [standing.summary.interval]
-    ]
-    picture = charts.intervals(rows, [str(row["name"]) for row in rows], first.summary.metric, first.summary.range)
-    return f'<figure role="img" aria-label="Scores with their intervals">{svg(picture)}</figure>' if rows else ""
+    """Return the scores of models with their intervals as a drawing; empty without any."""
+    picture = charts.draw_summaries((standing.model, standing.summary) for standing in standings)
+    return (
+        ""
+        if picture is None
+        else f'<figure role="img" aria-label="Scores with their intervals">{svg(picture)}</figure>'
+    )

@@ -14,6 +14,7 @@ from markbook.why import Evidence, Why
 
 MOST_BYTES = 2_500_000
 """Of foreign text in all problems of a page together; markup comes on top."""
+_DIFF_LINES = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +56,11 @@ class ShownAnswer:
     label: str
     """The model, and which attempt where there are several."""
     status: Status
-    score: float | None
+    score: float | None = None
     """0..1; None without an attempt."""
-    passed: int
-    total: int
-    code: str
+    passed: int = 0
+    total: int = 0
+    code: str = ""
     error: str = ""
     """Kind and message, empty where there was none."""
     note: str = ""
@@ -73,16 +74,39 @@ class Problem:
     """One problem with what the models made of it."""
 
     id: str
-    topic: str
-    complexity: str
-    kind: str
     prompt: str
-    checks: tuple[ShownTest, ...]
     answers: tuple[ShownAnswer, ...]
     outcomes: tuple[tuple[str, Status, str], ...]
     """For each model its name, the worst status of its attempts, and that in numbers where a word is not enough."""
+    topic: str = ""
+    complexity: str = ""
+    kind: str = ""
+    checks: tuple[ShownTest, ...] = ()
     difference: tuple[str, str, tuple[str, ...]] | None = None
     """The label of a solving and of a failing answer, and the lines of their unified diff."""
+
+    @property
+    def size(self) -> int:
+        """What is foreign in it, about as many characters as it takes on the page."""
+        answers = sum(
+            len(answer.code) + len(answer.error) + (answer.why.size if answer.why else 0) for answer in self.answers
+        )
+        checks = sum(len(check.text) for check in self.checks) + 60 * len(self.checks) * len(self.answers)
+        difference = sum(map(len, self.difference[2])) if self.difference else 0
+        return len(self.prompt) + answers + checks + difference + 120 * len(self.outcomes)
+
+
+def find_difference(answers: Sequence[ShownAnswer]) -> tuple[str, str, tuple[str, ...]] | None:
+    """Return how the first answer that fails differs from the first that passes; None without such two."""
+    right = next((answer for answer in answers if answer.status == "passed"), None)
+    wrong = next((answer for answer in answers if answer.status != "passed" and answer.code.strip()), None)
+    if right is None or wrong is None:
+        return None
+    import difflib  # late: right answers alone need none of it; its time grows with the square of the lines
+
+    old, new = (answer.code.splitlines()[:_DIFF_LINES] for answer in (right, wrong))
+    lines = tuple(difflib.unified_diff(old, new, lineterm="", n=2))[2:]
+    return (right.label, wrong.label, lines) if lines else None
 
 
 @dataclass(frozen=True, slots=True)

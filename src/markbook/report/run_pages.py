@@ -18,13 +18,13 @@ from markbook.report import charts
 from markbook.report.html import render_template as render, show_picture, without_prompt
 from markbook.report.item import reason_lines
 from markbook.report.local_server import NotFound, whole
-from markbook.report.run_index import SORTS, TOPIC_MODELS, Index, Query
+from markbook.report.run_index import SORTS, TOPIC_MODELS, Index, Query, natural
 from markbook.results.compare import differences
 from markbook.results.kind import Entry, ReplyUsage, Shown
 from markbook.results.sheet import SOLVES, STATUSES, Sheet, rank_attempt
 from markbook.store import Run
 from markbook.text import csv_cell, cut, markdown, markdown_table
-from markbook.text.format import DIGITS, NOTHING, Scale, format_level, format_number
+from markbook.text.format import DIGITS, NOTHING, Scale, format_number
 
 if TYPE_CHECKING:
     import numpy as np
@@ -85,68 +85,54 @@ def build_matrix(index: Index, order: str, start: int, count: int) -> Matrix:
         # The mean of squares minus the square of the mean may come out a little below 0.
         spread = np.where(tries > 1, np.maximum(0.0, squares / tries - means**2), 0.0)
     sign = -1.0 if index.results.direction == "lower" else 1.0
-    if order == "unsolved":
+    if order == "item":
+        chosen = np.array(sorted(range(len(samples)), key=lambda at: natural(samples[at])))
+    else:
+        chosen = np.argsort(-spread.max(axis=1) if order == "flaky" else _mean(sign * means, 1), kind="stable")
+    if order == "flaky":
+        chosen = chosen[spread.max(axis=1)[chosen] > 0]
+    elif order == "differ":
+        low_marks, high_marks = (np.where(np.isnan(means), at, means) for at in (np.inf, -np.inf))
+        chosen = chosen[(high_marks.max(axis=1) > low_marks.min(axis=1))[chosen]]
+    elif order == "unsolved":
         # A metric that says neither right nor wrong does not say that nobody solved it either.
         is_right = np.isin(table[:, 3], [STATUSES.index("passed"), STATUSES.index("scored")])
         right, wrong = (
             np.bincount(places[rows], minlength=size).reshape(tries.shape) for rows in (is_right, has_score & ~is_right)
         )
-        is_solved = ((right > 0) & (wrong == 0)).any(axis=1)
-        chosen = [at for at in _order_items("worst", sign * means, spread, samples) if not is_solved[at]]
-    else:
-        chosen = _order_items(order, sign * means, spread, samples)
+        chosen = chosen[~((right > 0) & (wrong == 0)).any(axis=1)[chosen]]
+    ranked_models = [models[at] for at in np.argsort(-_mean(sign * means, 0), kind="stable")[:MODELS_SHOWN]]
     low, high = index.limits() or (0.0, 1.0)
-    is_chosen = np.isin(table[:, 2], chosen[start : start + count])
     entries_by_square: dict[tuple[str, str], list[Entry]] = {}
-    for row in np.flatnonzero(is_chosen):
+    for row in np.flatnonzero(np.isin(table[:, 2], chosen[start : start + count])):
         entry = index.get_entry(table[row])
         entries_by_square.setdefault((entry.sample, entry.model), []).append(entry)
-    rows: list[tuple[str, list[Square | None]]] = []
-    for sample in (samples[at] for at in chosen[start : start + count]):
-        squares_of_item: list[Square | None] = []
-        for model in models[:MODELS_SHOWN]:
-            entries = entries_by_square.get((sample, model), [])
-            scores = [entry.score for entry in entries if entry.score is not None]
-            worst = min(
-                entries,
-                key=lambda entry: rank_attempt(entry.status, entry.score, index.results.direction),
-                default=None,
-            )
-            mean = sum(scores) / len(scores) if scores else None
-            share = None if mean is None else (mean - low) / (high - low) if high > low else 1.0
-            level = None if share is None else round(4 * (share if sign > 0 else 1.0 - share))
-            squares_of_item.append(None if worst is None else Square(worst, mean, len(entries), level))
-        rows.append((sample, squares_of_item))
-    return Matrix(models[:MODELS_SHOWN], rows, len(chosen), len(models))
+
+    def square(entries: list[Entry]) -> Square | None:
+        if not entries:
+            return None
+        worst = min(entries, key=lambda entry: rank_attempt(entry.status, entry.score, index.results.direction))
+        scores = [entry.score for entry in entries if entry.score is not None]
+        if not scores:
+            return Square(worst, None, len(entries), None)
+        mean = sum(scores) / len(scores)
+        share = (mean - low) / (high - low) if high > low else 1.0
+        return Square(worst, mean, len(entries), round(4 * (share if sign > 0 else 1.0 - share)))
+
+    rows = [
+        (sample, [square(entries_by_square.get((sample, model), [])) for model in ranked_models])
+        for sample in (samples[at] for at in chosen[start : start + count])
+    ]
+    return Matrix(ranked_models, rows, len(chosen), len(models))
 
 
-def _order_items(order: str, means: NDArray[np.float64], spread: NDArray[np.float64], samples: list[str]) -> list[int]:
-    """Return the numbers of the items to show: of those that are asked to differ or to flip, those that do.
-
-    Args:
-        order: one of `ORDERS`.
-        means: of each item and model, the higher the better; NaN where nothing is known.
-        spread: of the scores of each item and model.
-        samples: the items' names.
-    """
+def _mean(values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
+    """Return means over what is known; NaN, which sorts last, where nothing is."""
     import numpy as np
 
-    with np.errstate(all="ignore"):
-        there = ~np.isnan(means)
-        worth = np.where(there, means, 0.0).sum(axis=1) / there.sum(axis=1)  # NaN, and so last, without any score
-        apart = np.where(np.isnan(means), -np.inf, means).max(axis=1) - np.where(np.isnan(means), np.inf, means).min(
-            axis=1
-        )
-        flips = spread.max(axis=1)
-    if order == "flaky":
-        return [int(at) for at in np.argsort(-flips, kind="stable") if flips[at] > 0]
-    if order == "worst":
-        return [int(at) for at in np.argsort(worth, kind="stable")]
-    if order == "item":
-        from markbook.report.run_index import natural
-
-        return sorted(range(len(samples)), key=lambda at: natural(samples[at]))
-    return [int(at) for at in np.argsort(-apart, kind="stable") if apart[at] > 0]
+    has_value = ~np.isnan(values)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.where(has_value, values, 0.0).sum(axis=axis) / has_value.sum(axis=axis))
 
 
 # The attempts of a run as pages and files: listed, searched, as a matrix, side by side.
@@ -261,24 +247,10 @@ def matrix_page(index: Index, number: int, name: str, parameters: Mapping[str, s
 
     rows = [(item, [(square, words(square)) for square in squares]) for item, squares in matrix.rows]
     return render(
-        "browse/matrix.html.j2",
-        title=f"{name}: samples by models",
-        number=number,
-        order=order,
-        orders=ORDERS,
-        solves=SOLVES,
-        start=start,
-        size=MATRIX_ROWS,
-        models=matrix.models,
-        n_models=matrix.n_models,
-        rows=rows,
-        scale=index.scale(),
-        total=matrix.total,
-        is_done=index.is_done,
-        at_of=lambda squares: ",".join(
-            [f"{number}:{square.first.location}" for square, _ in squares if square][:SIDES]
-        ),
-    )
+        "browse/matrix.html.j2", title=f"{name}: samples by models", number=number, order=order, orders=ORDERS, solves=SOLVES,
+        start=start, size=MATRIX_ROWS, matrix=matrix, rows=rows, scale=index.scale(), better=index.results.direction, is_done=index.is_done,
+        at_of=lambda squares: ",".join([f"{number}:{square.first.location}" for square, _ in squares if square][:SIDES]),
+    )  # fmt: skip
 
 
 def compare_page(sides: list[Side]) -> str:
@@ -350,31 +322,16 @@ def run_page(index: Index, number: int, about: Mapping[str, object], parameters:
         return address(path, replace(query, sort=f"-{column}" if falls else column), text=words)
 
     return render(
-        "browse/run.html.j2",
-        number=number,
-        found=listing,
-        start=start,
-        query=query,
-        text=words,
-        statuses=STATUSES,
-        sorts=SORTS,
-        copied=COPIED_ROWS,
-        counts=index.counts(),
-        by_status=index.statuses(),
-        topics=index.by_topic() if is_done else None,
-        is_done=is_done,
-        topic_models=index.models[:TOPIC_MODELS],
-        level=format_level(),
-        scale=index.scale(),
-        index=index,
-        indexed=len(index),
+        "browse/run.html.j2", number=number, found=listing, start=start, query=query, text=words, statuses=STATUSES, size=PAGE_ROWS,
+        copied=COPIED_ROWS, counts=index.counts(), by_status=index.statuses(), topics=index.by_topic() if is_done else None,
+        is_done=is_done, topic_models=index.models[:TOPIC_MODELS], scale=index.scale(), index=index, indexed=len(index),
         at=lambda **more: address(path, query, **{"text": words, **more}),
         by=sort_by,
         of=lambda location: address(f"/attempt/{number}/{location}", query),
         plain=lambda **more: address(path, Query(), **more),
         copy_at=lambda form: address(f"/copy/{number}.{form}", query, text=words),
         **about,
-    )
+    )  # fmt: skip
 
 
 # Runs as the list of runs shows them: what they are called, what they came to, and how that changed from run to run.
@@ -474,13 +431,8 @@ def _score(record: Any) -> Score | None:
     if low is None or high is None:  # one end alone makes no interval
         low = high = value
     points = (scale.factor * value, scale.factor * low, scale.factor * high)
-    return Score(
-        cut(str(record.get("model", "")), 80),
-        scale.value(value),
-        scale.spread(low, high) if low != high else "",
-        points,
-        is_percent=scale.factor == 100,
-    )
+    name, span = cut(str(record.get("model", "")), 80), scale.spread(low, high) if low != high else ""
+    return Score(name, scale.value(value), span, points, is_percent=scale.factor == 100)
 
 
 def _to_drawn(value: object) -> float | None:
@@ -537,20 +489,10 @@ def trend_page(number: int, runs: Sequence[ListedRun], read_measures: Callable[[
     is_percent = all(row[3].is_percent for row in rows)
     domain = (0.0, 100.0) if is_percent else charts.round_range(mark[end] for mark in marks for end in ("low", "high"))
     picture = charts.curves(
-        marks,
-        list(before),
-        x_title="Run, the oldest first",
-        y_title=ordered[-1].group[-1] or "Score",
-        band=False,
-        x_order=list(labels.values()),
-        domain=domain,
-    )
-    return render(
-        "browse/trend.html.j2",
-        title=f"{ordered[-1].what}: {len(ordered)} run{'s' if len(ordered) > 1 else ''}",
-        number=number,
-        n_older=len(scored) - len(ordered),
-        rows=rows,
-        level=format_level(),
-        picture=show_picture(picture),
-    )
+        marks, list(before), x_title="Run, the oldest first", y_title=ordered[-1].group[-1] or "Score", band=False,
+        x_order=list(labels.values()), domain=domain,
+    )  # fmt: skip
+    title = f"{ordered[-1].what}: {len(ordered)} run{'s' if len(ordered) > 1 else ''}"
+    n_older = len(scored) - len(ordered)
+    picture_shown = show_picture(picture)
+    return render("browse/trend.html.j2", title=title, number=number, n_older=n_older, rows=rows, picture=picture_shown)

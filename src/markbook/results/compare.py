@@ -226,7 +226,7 @@ def read_titled_sheets(runs: Sequence[Run], metric: str | Sequence[str] | None) 
     else:
         sheets = [get_sheet(result, None) for result in results]
         if len({sheet.metric for sheet in sheets}) > 1 and any(run.command == FOREIGN for run in runs):
-            sheets = _read_first_metric(results, [sheet.metric for sheet in sheets]) or _as_verdicts(sheets) or sheets
+            sheets = _read_own_metric(results, sheets) or _as_verdicts(sheets) or sheets
     metrics = list(dict.fromkeys(sheet.metric for sheet in sheets))
     if len(names) > 1 and len(metrics) > 1:
         sheets = [replace(sheet, metric=" / ".join(metrics), signed_metric=sheet.metric) for sheet in sheets]
@@ -261,6 +261,21 @@ def _read_first_metric(results: Sequence[Results], names: Sequence[str]) -> list
         with suppress(UsageError):
             return [get_sheet(result, name) for result in results]
     return None
+
+
+def _read_own_metric(results: Sequence[Results], sheets: Sequence[Sheet]) -> list[Sheet] | None:
+    """Return the sheets by the only one of their first metrics that all runs have; None if there is none.
+
+    Raises:
+        UsageError: there are several, and only the order of the runs would say which is meant.
+    """
+    readings = [
+        own for name in sorted({sheet.metric for sheet in sheets}) if (own := _read_first_metric(results, [name]))
+    ]
+    if len(readings) > 1:
+        names = ", ".join(repr(own[0].metric) for own in readings)
+        raise UsageError(f"the runs begin with other metrics, and all of them have {names}", hint="--metric names one")
+    return readings[0] if readings else None
 
 
 def open_runs(runs: Sequence[RunLike]) -> list[Run]:

@@ -104,13 +104,8 @@ def _ranking(comparison: Comparison) -> Table:
     warning = summarise_warnings((standing.model, standing.summary.note) for standing in comparison.standings)
     note = sentences(("Models that share a letter do not differ significantly.", methods, warning, *comparison.notes))
     better = "" if comparison.direction == "higher" else ", lower is better"
-    return Table(
-        title=f"Ranking by {comparison.metric}{better}",
-        headers=("#", "Model", "Score", f"{level} CI", "Scored", "Plausible ranks", "Group"),
-        rows=tuple(rows),
-        numeric=frozenset({0, 2, 3, 4, 5}),
-        note=note,
-    )
+    headers = ("#", "Model", "Score", f"{level} CI", "Scored", "Plausible ranks", "Group")
+    return Table(f"Ranking by {comparison.metric}{better}", headers, tuple(rows), frozenset({0, 2, 3, 4, 5}), note)
 
 
 def choose_pairs(comparison: Comparison, *, all_pairs: bool) -> Sequence[Pair]:
@@ -160,14 +155,9 @@ def _pairs(comparison: Comparison, *, all_pairs: bool, narrow: bool) -> Table:
             "Paired differences", headers, tuple(short), frozenset({1, 2, 3}),
             sentences(("First minus second. Adjusted by Holm", warning)),
         )  # fmt: skip
-    return Table(
-        title="Paired differences",
-        headers=("First", "Second", "Difference", level, "p", "p adjusted",
-                 "Solved by first / second only", "McNemar p", "MDE", "Verdict"),
-        rows=tuple(rows),
-        numeric=frozenset(range(2, 9)),
-        note=note,
-    )  # fmt: skip
+    columns = ("First", "Second", "Difference", level, "p", "p adjusted", "Solved by first / second only", "McNemar p",
+               "MDE", "Verdict")  # fmt: skip
+    return Table("Paired differences", columns, tuple(rows), frozenset(range(2, 9)), note)
 
 
 # A comparison in one sentence that its statistics bear, and what would tell more.

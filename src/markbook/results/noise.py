@@ -95,7 +95,7 @@ def noise_of_model(model: str, sheet: Sheet, *, seed: int = 0) -> ModelNoise:
     is_pass_or_fail = sheet.range == (0.0, 1.0) or not math.isfinite(width)
     is_binary = is_pass_or_fail and all(value in (0.0, 1.0) for values in several for value in values)
     passed = 0.0 if sheet.direction == "lower" else 1.0
-    counts = [(len(values), values.count(passed)) for values in several] if is_binary else []
+    counts = sorted((len(values), values.count(passed)) for values in several) if is_binary else []
     # Up to the fewest repeats of any item: beyond that k the mean would be over other items.
     most = min((n for n, _ in counts), default=0)
     hats = {k: pass_hat_k_summary(counts, k, seed=seed) for k in range(1, min(most, 64) + 1)}

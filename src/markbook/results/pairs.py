@@ -60,6 +60,10 @@ FLIP_UP_TO = 2_000
 _DRAWS = 100_000
 
 
+_FEW_DIFFER = 5
+"""So many differences of one size at least show that all are of that size."""
+
+
 @dataclass(frozen=True, slots=True)
 class Pair:
     """The comparison of two models; every difference is first - second, in the metric's unit."""
@@ -121,7 +125,9 @@ class Pair:
             sd=sd,
             differing=1 - stats["n_equal"] / self.n,
             size=stats["size"],
-            is_one_size=bool(stats["is_one_size"]),
+            # few differences are soon of one size; the next may be of any, unless each is the whole range
+            is_one_size=bool(stats["is_one_size"])
+            and (math.isclose(stats["size"], width) or stats["n_better"] + stats["n_worse"] >= _FEW_DIFFER),
             largest=width,
             clusters=int(stats["n_clusters"]) if "n_clusters" in stats else None,
             skew=stats.get("skew", 0.0),

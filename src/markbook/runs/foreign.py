@@ -61,6 +61,7 @@ class Import(Kind[ImportOptions, ImportPlan]):
             "lost": dict(marked.lost),
             "notes": list(marked.notes),
             "signatures": dict(marked.signatures),
+            "metric_signatures": dict(marked.metric_signatures),
         }
         manifest = Manifest(COMMAND, config, {f"answers/{path.name}": digest.hexdigest()})
         return ImportPlan(manifest=manifest, marked=marked, source=path.name)
@@ -90,10 +91,14 @@ class ImportedResults(RowsResults):
         config = self.manifest.get("config", {})
         return _notes(str(config.get("format")), config.get("lost", {}), config.get("notes", ()))
 
-    def signatures(self) -> Mapping[str, str]:
-        """Return what the tool says of how each task was measured."""
-        signatures: Mapping[str, str] = self.manifest.get("config", {}).get("signatures", {})
-        return signatures
+    def signatures(self, metric: str) -> Mapping[str, str]:
+        """Return what the tool says of how each task was measured by a metric."""
+        config = self.manifest.get("config", {})
+        own = config.get("metric_signatures", {}).get(metric, {})
+        return {
+            task: "|".join([of_all, *filter(None, [own.get(task)])])
+            for task, of_all in config.get("signatures", {}).items()
+        }
 
 
 class ForeignResults(ImportedResults):
@@ -111,7 +116,7 @@ class ForeignResults(ImportedResults):
         """What run.json would hold."""
         marked = self.marked
         config = {"version": marked.version, "models": marked.models, "signatures": marked.signatures}
-        config = {**self.run.manifest["config"], **config}
+        config = {**self.run.manifest["config"], **config, "metric_signatures": marked.metric_signatures}
         return {**self.run.manifest, "config": config}
 
     def notes(self) -> tuple[str, ...]:

@@ -38,6 +38,7 @@ class MetricSummary(TypedDict):
     range: list[float | None]
     direction: Direction
     is_verdict: NotRequired[bool]
+    note: NotRequired[str]
     models: dict[str, SummaryRecord]
 
 
@@ -83,6 +84,7 @@ def summarise_rows(records: Iterable[RowRecord], metrics: Mapping[str, Column]) 
                 "range": range_record(column.range),
                 "direction": column.direction,
                 **({"is_verdict": True} if column.is_verdict else {}),  # type: ignore[typeddict-item]  # a key or none
+                **({"note": column.note} if column.note else {}),  # type: ignore[typeddict-item]  # likewise
                 "models": {
                     standing.model: standing.summary.to_record()
                     for standing in standings(_sheet(records, name, column))
@@ -135,8 +137,8 @@ class RowsResults(FilesView[RowRecord, RowsSummary]):
     def columns(self) -> dict[str, Column]:
         """The run's metrics, the main one first."""
         return {
-            name: Column(read_range(column["range"]), column["direction"], column.get("is_verdict", False))
-            for name, column in self.summary["metrics"].items()
+            name: Column(read_range(of["range"]), of["direction"], of.get("is_verdict", False), of.get("note", ""))
+            for name, of in self.summary["metrics"].items()
         }
 
     def sheet(self, metric: str | None) -> Sheet:
@@ -150,7 +152,8 @@ class RowsResults(FilesView[RowRecord, RowsSummary]):
         if chosen not in columns:
             raise UsageError(f"the run has no metric {chosen!r}", hint=suggest(chosen, list(columns)))
         sheet = _sheet(self.rows(), chosen, columns[chosen])
-        return replace(sheet, notes=self.notes(), signatures=self.signatures())
+        notes = (*self.notes(), *filter(None, [columns[chosen].note]))
+        return replace(sheet, notes=notes, signatures=self.signatures(chosen))
 
     @property
     def direction(self) -> Direction:
@@ -161,8 +164,8 @@ class RowsResults(FilesView[RowRecord, RowsSummary]):
         """Return what a reader of the numbers has to know of how they were read: nothing of a run of ours."""
         return ()
 
-    def signatures(self) -> Mapping[str, str]:
-        """Return by task how it was measured, as far as that is known."""
+    def signatures(self, metric: str) -> Mapping[str, str]:
+        """Return by task how a metric was measured, as far as that is known."""
         return {}
 
     def page(self) -> Page:
@@ -268,7 +271,7 @@ def _problems(results: RowsResults) -> Iterator[Problem]:
         label = f"{row['model']} [{row['index']}]" if row["index"] else str(row["model"])
         text = cut(str(row["text"]), _ROWS_PAGE_TEXT_CAP)
         status = row_status(row, main if column.is_verdict else "")
-        answer = ShownAnswer(str(row["model"]), label, status, value, 0, 0, text, reasons_text(row))
+        answer = ShownAnswer(str(row["model"]), label, status, value, code=text, error=reasons_text(row))
         # Grouped by id, for the attempts at a sample need not stand one behind the other in another tool's file.
         problems.setdefault(str(row["id"]), (str(row["prompt"]), []))[1].append(answer)
     for name, (prompt, answers) in problems.items():
@@ -276,4 +279,4 @@ def _problems(results: RowsResults) -> Iterator[Problem]:
             (shown_answer.model, shown_answer.status, Scale(column.range).value(shown_answer.score))
             for shown_answer in answers
         )
-        yield Problem(name, "", "", "sample", prompt, (), tuple(answers), outcomes)
+        yield Problem(name, prompt, tuple(answers), outcomes, kind="sample")

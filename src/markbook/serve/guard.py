@@ -147,8 +147,8 @@ class Guard:
             if page is None or page.netloc.lower() != headers.get("host", "").lower():
                 raise Refused(403, "a page of another site may not ask this server")
 
-    async def json(self, request: Request) -> dict[str, object]:
-        """Return the object that a request's body holds.
+    async def json(self, request: Request, *, may_halve: bool = False) -> dict[str, object]:
+        """Return the object that a request's body holds; whoever takes half characters in it looks for them.
 
         Raises:
             Refused: it is of another type, too big, too slow or no JSON object.
@@ -175,7 +175,7 @@ class Guard:
             raise Refused(408, f"the body did not arrive within {self.seconds:g} s") from None
         except ClientDisconnect:
             raise Refused(499, "the caller left") from None
-        return read_object(data)
+        return read_object(data, may_halve=may_halve)
 
     async def pass_over(self, receive: Receive, most: int) -> None:
         """Take in a body of so many bytes at most and keep nothing of it.
@@ -208,7 +208,7 @@ def _split_address(address: str) -> SplitResult | None:
         return None
 
 
-def read_object(data: bytes, what: str = "the body") -> dict[str, object]:
+def read_object(data: bytes, what: str = "the body", *, may_halve: bool = False) -> dict[str, object]:
     """Return the object that some JSON holds.
 
     Raises:
@@ -217,7 +217,7 @@ def read_object(data: bytes, what: str = "the body") -> dict[str, object]:
     try:
         text = data.decode("utf-8")
         value = jsonl.parse_json(text, finite=False)
-        if jsonl.may_be_halved(text):
+        if not may_halve and jsonl.may_be_halved(text):
             jsonl.check_whole(value)
     except UnicodeDecodeError as error:
         raise Refused(400, f"{what} is not UTF-8: byte {error.start}") from None

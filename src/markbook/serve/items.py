@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from markbook.benchmarks.assembly import assemble
+from markbook.benchmarks.assembly import assemble, behind
 from markbook.benchmarks.benchmark import (
     data_files,
+    find_entry_point,
     find_fault,
     is_package,
     language_fault,
@@ -27,6 +28,7 @@ from markbook.runs.exam.grading import ErrorPolicy
 from markbook.serve import requests
 from markbook.serve.records import Order, UnmarkableError
 from markbook.testcode import programs
+from markbook.testcode.extraction import compiles, defines
 from markbook.types import PYTHON, TIME_LIMIT, Limits, Missing, MissingKind, ProblemType, Sample, Test
 
 # Which languages can be marked and run: what callers write, and the toolchain of this machine that it means.
@@ -267,7 +269,7 @@ class Defaults:
 def read_items(values: object, shelf: BenchmarkShelf, defaults: Defaults, most: int) -> list[Order]:
     """Return the orders of a batch; nothing of it is taken if anything is wrong with how it is written.
 
-    An item whose tests are broken, or whose task is unknown, is an order without anything to run: `undefined`.
+    An item whose tests are broken, whose task is unknown or that holds half a character is an order without anything to run: `undefined`.
 
     Raises:
         UsageError: what is wrong, and in which item.
@@ -295,9 +297,9 @@ def read_item(value: object, at: str, shelf: BenchmarkShelf, defaults: Defaults)
     if not isinstance(value, Mapping):
         raise UsageError("it is not an object", at=at)
     bounds = {"timeout": defaults.most_timeout, "memory_mb": defaults.most_memory_mb}
-    item = requests.check(requests.MarkItem, without_nulls(value), at, bounds)
-    missing, code = None, ""
+    missing, code, item = None, "", requests.MarkItem()
     try:
+        item = requests.check(requests.MarkItem, without_nulls(value), at, bounds)
         sample = _find_sample(item, at, shelf, defaults)
         is_stream = sample.problem_type is ProblemType.STDIN
         if defaults.policy == "partial" and is_stream and all(test.points is None for test in sample.tests):
@@ -319,7 +321,8 @@ def read_item(value: object, at: str, shelf: BenchmarkShelf, defaults: Defaults)
         seconds=defaults.timeout if item.timeout is None else item.timeout,
         memory_bytes=int(defaults.memory_mb if item.memory_mb is None else item.memory_mb) << 20,
     )
-    name = at if item.id is None else str(item.id)
+    name = at if value.get("id") is None else str(value["id"])
+    name = at if requests.find_half(name) else name
     return Order(name, code, sample, limits, defaults.policy, item.deadline, missing)
 
 
@@ -371,10 +374,14 @@ def _own_sample(item: requests.MarkItem, at: str) -> Sample:
     except UsageError as error:
         raise UsageError(error.message, at=at, hint=error.hint) from None
     language = "" if tool is None else tool.language.name
-    entry = item.entry_point or ""
-    tests = read_tests(item.tests, at, elsewhere=tool is not None, entry="" if tool is not None else entry)
-    references = (item.canonical,) if item.canonical else ()
-    sample = Sample(id="", tests=tests, references=references, prompt_code=item.prompt or "", language=language)
+    prompt = item.prompt or ""
+    entry = "" if tool is not None else item.entry_point or find_entry_point(prompt)
+    tests = read_tests(item.tests, at, elsewhere=tool is not None, entry=entry)
+    canonical = item.canonical or ""
+    if canonical and entry and not defines(canonical, entry):  # as an answer, it may only complete the prompt
+        canonical = behind(prompt, canonical, entry)
+    references = (canonical,) if canonical else ()
+    sample = Sample(id="", tests=tests, references=references, prompt_code=prompt, language=language)
     if tests[0].stdin is not None:
         if item.kind not in (None, "", ProblemType.STDIN):
             raise UsageError(f"'kind' is {item.kind!r}", at=at, hint="its tests are of 'stdin'")
@@ -387,4 +394,7 @@ def _own_sample(item: requests.MarkItem, at: str) -> Sample:
         return sample
     if item.kind and item.kind not in _KINDS:
         raise UsageError(f"'kind' is {item.kind!r}", at=at, hint=f"one of {', '.join(_KINDS)}")
+    if prompt and not (entry or compiles(prompt)):
+        hint = "give the code that an answer goes on with, or 'entry_point'"
+        raise UnmarkableError("'prompt' is not Python, and begins no definition", at=at, hint=hint)
     return replace(sample, entry_point=entry, problem_type=ProblemType(item.kind) if item.kind else None)

@@ -46,7 +46,7 @@ class Order:
 
 
 class UnmarkableError(UsageError):
-    """An item that nobody can mark: its tests are broken, or its task is unknown. The others of its batch are none the worse."""
+    """An item that nobody can mark: its tests are broken, its task is unknown, or it holds half a character. The others of its batch are none the worse."""
 
 
 class RewardRecord(TypedDict):

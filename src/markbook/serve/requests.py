@@ -27,6 +27,7 @@ from pydantic.json_schema import models_json_schema
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from markbook.errors import UsageError, suggest
+from markbook.serve.records import UnmarkableError
 
 MAX_CODE = 1 << 20
 """Characters of one program."""
@@ -65,17 +66,17 @@ def _above_zero(most: float) -> BeforeValidator:
 def _check_id(value: object) -> object:
     if isinstance(value, bool) or not isinstance(value, str | int) or len(str(value)) > _MOST_NAME:
         raise PydanticCustomError("value", "is neither a short string nor a whole number")
-    return value
+    return value if isinstance(value, int) else _check_writable(value)
 
 
 def _check_writable(text: str) -> str:
     """Refuse half a character: what is executed and answered has to be written as UTF-8, which pydantic does not look at."""
-    if place := _find_half(text):
+    if place := find_half(text):
         raise PydanticCustomError("value", "{words}", {"words": place, "hint": _HALF_HINT})
     return text
 
 
-def _find_half(text: str) -> str:
+def find_half(text: str) -> str:
     """Return where a text has half a character, in words; empty where it has none."""
     try:
         text.encode()
@@ -159,7 +160,7 @@ class MarkItem(_Request):
     prompt: Code | None = None
     kind: Annotated[str, Field(max_length=20), _WRITABLE] | None = None
     benchmark: Name | None = None
-    task_id: Annotated[str | None, Sentence("'task_id' is missing or no string")] = None
+    task_id: Annotated[Text | None, Sentence("'task_id' is missing or no string")] = None
 
 
 NOT_A_LIST = Sentence("'items' is not a list", 'send {"items": [{"id": .., "code": .., "tests": ..}]}')
@@ -258,6 +259,7 @@ def check(
         bounds: by field: the most that this server's settings let it be.
 
     Raises:
+        UnmarkableError: a text holds half a character.
         UsageError: a field is unknown, missing or wrong.
     """
     try:
@@ -267,7 +269,7 @@ def check(
         # a misspelt name explains the missing one as well, so it is said first
         unknown = (detail for detail in details if detail["type"] in ("extra_forbidden", "invalid_key"))
         message, hint = _describe(next(unknown, details[0]), model)
-        raise UsageError(message, at=at, hint=hint) from None
+        raise (UnmarkableError if hint == _HALF_HINT else UsageError)(message, at=at, hint=hint) from None
 
 
 def _describe(detail: ErrorDetails, model: type[BaseModel]) -> tuple[str, str]:
@@ -282,7 +284,7 @@ def _describe(detail: ErrorDetails, model: type[BaseModel]) -> tuple[str, str]:
     if kind == "string_too_long":
         return f"{key!r} has {len(value)} characters", f"at most {context['max_length']}"
     if kind == "string_unicode":  # found on the way to a text's length
-        return f"{key!r} {_find_half(value)}", _HALF_HINT
+        return f"{key!r} {find_half(value)}", _HALF_HINT
     for note in fields[key].metadata:
         if isinstance(note, Sentence):
             return note.text, note.hint

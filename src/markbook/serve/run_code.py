@@ -154,8 +154,10 @@ _IMPORT = re.compile(r"^[ \t]*+(?:import ([\w, ]++)|from (\w++) import ([\w, *]+
 _LOOKING_AROUND = re.compile(
     r"\b(?:breakpoint|builtins|dir|eval|exec|getattr|globals|help|import|io|locals|open|os|vars)\b|(?<!\bre\.)\bcompile\b"
     rf"|\b__(?!(?:class|init|main|name)__)|\bsys\b(?!\.(?:{'|'.join(_OF_SYS)})\b)"
+    r"|\bstd(?:in|out|err)\.(?!(?:buffer|flush|(?:read|write)(?:lines?)?)\b)|\A(?:.*\n)?[ \t\f]*#.*coding[:=]"
+    r"|\bis[ ]+(?:not[ ]+)?[-\"'\d(\[{]|\bassert[ ]*\("
 )
-"""What could tell a program in what process and folder it runs, or lead to it."""
+"""What could tell a program in what process and folder it runs, or lead to it; what names an encoding, and what the compiler warns of."""
 
 
 def only_computes(code: str) -> bool:

@@ -181,7 +181,8 @@ def sign_flip_ps(gaps: Floats, *, n_resamples: int = 100_000, seed: int = 0) -> 
     if drawn:
         hits = np.zeros(len(drawn), dtype=np.int64)
         step = max(1, 4_000_000 // n)  # signs held at a time: 32 MB
-        part, target, slack = gaps[:, drawn], observed[drawn], _TIE * scale[drawn]
+        # by size, so that neither the order of the items nor which model comes first moves a drawn p
+        part, target, slack = np.sort(np.abs(gaps[:, drawn]), axis=0), observed[drawn], _TIE * scale[drawn]
         for count, start in enumerate(range(0, n_resamples, step)):
             draws = min(step, n_resamples - start)
             # A generator a chunk: chunk `count` of a seed is the same however many chunks there are.

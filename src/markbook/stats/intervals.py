@@ -155,31 +155,21 @@ def t_interval(values: Sequence[float], *, confidence: float = CONFIDENCE) -> Es
     return Estimate(mean, mean - reach, mean + reach, se, n=n, method="t", confidence=confidence)
 
 
-def mean_of_means(groups: Sequence[Sequence[float]], *, limits: tuple[float, float] = (0.0, 1.0)) -> Estimate:
-    """Return the mean of the groups' means, each group counting the same, with an interval over the items within them.
+def mean_of_means(means: Sequence[tuple[float, float, float]]) -> tuple[float, float]:
+    """Return an interval of the mean of independent means, each counting the same, by the interval of each.
 
-    The variances of the means add up, t has Welch's and Satterthwaite's degrees of freedom, and the interval is clipped
-    into the range. With fewer than two values in a group there is none, nor without variation in any.
+    The squared distances of a mean to its lower ends add up, and those to its upper ends. A mean of few values that do not
+    vary so has the uncertainty that its own interval says, and not none.
 
-    Source: Welch 1938, Satterthwaite 1946.
+    Args:
+        means: each with its lower and its upper end.
+
+    Source: Zou, Donner 2008 (MOVER); of two means it is Newcombe's.
     """
-    estimates = [t_interval(values) for values in groups]
-    means = [estimate.value for estimate in estimates if estimate.value is not None]
-    n, method = sum(map(len, groups)), "t-of-means"
-    if not estimates or len(means) < len(estimates):
-        return Estimate(None, n=n, method=method, note="a group without values")
-    value = math.fsum(means) / len(means)
-    if any(estimate.n < 2 for estimate in estimates):
-        return Estimate(value, n=n, method=method, note=f"a group with {TOO_FEW}")
-    # A group without variation has an error of 0, and adds none.
-    parts = [((estimate.se or 0.0) ** 2, estimate.n) for estimate in estimates]
-    total = math.fsum(variance for variance, _ in parts)
-    if not total > 0:
-        return Estimate(value, se=0.0, n=n, method=method, note=NO_VARIATION)
-    freedom = total**2 / math.fsum(variance**2 / (size - 1) for variance, size in parts)
-    se = math.sqrt(total) / len(estimates)
-    reach = t_quantile(CONFIDENCE, freedom) * se
-    return Estimate(value, max(limits[0], value - reach), min(limits[1], value + reach), se, n=n, method=method)
+    value = math.fsum(mean for mean, _, _ in means) / len(means)
+    below = math.hypot(*(mean - low for mean, low, _ in means)) / len(means)
+    above = math.hypot(*(high - mean for mean, _, high in means)) / len(means)
+    return value - below, value + above
 
 
 def score_interval(
@@ -356,7 +346,7 @@ def _resampled_means(array: Floats, n_resamples: int, seed: int) -> Floats:
     """Return the means of all n^n resamples if they are few, else of `n_resamples` drawn ones: shape (resamples,)."""
     import numpy as np
 
-    n = array.size
+    array, n = np.sort(array), array.size  # drawn by place: the order of the items is not to matter
     if n <= ENUMERATE_UP_TO:
         picks = np.indices((n,) * n).reshape(n, -1)  # 46,656 of 6 values; 7 would have 823,543
         every: Floats = array[picks].mean(axis=0)

@@ -63,7 +63,7 @@ def estimate_noise(items: Sequence[Sequence[float]], *, seed: int = 0, width: fl
         seed: of the halves that are drawn.
         width: of the values' range.
     """
-    several = [values for values in items if len(values) >= 2]
+    several = sorted(sorted(values) for values in items if len(values) >= 2)  # halves are drawn by place
     count = sum(map(len, several))
     if not several:
         return Noise(0, 0, None, None, None, None, None, None)
@@ -130,7 +130,7 @@ def split_half(items: Sequence[Sequence[float]], *, seed: int = 0) -> float | No
 
     Source: Spearman 1910, Brown 1910. Where a half does not vary between items there is none; None if none does.
     """
-    correlation = _halves(items, seed)
+    correlation = _halves(sorted(map(sorted, items)), seed)
     return None if correlation is None else _project_reliability(correlation, _steps(items))
 
 

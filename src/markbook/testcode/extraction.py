@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import functools
+import html
 import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
@@ -67,11 +69,11 @@ PARSE_CAP = 1 << 20
 """Longer texts, in characters, are not parsed here; the sandbox meets them as they are."""
 
 _FENCE = re.compile(
-    r"^(?P<inset>[ \t]{0,3})(?P<fence>`{3,}+|~{3,}+)[ \t]*+(?P<tag>[\w+#.-]*+)[^\n]*+\n(?P<code>.*?)"
-    r"(?:^[ \t]{0,3}(?P=fence)[`~]*[ \t\r]*$|\Z)",
-    re.MULTILINE | re.DOTALL,
+    r"(?P<inset>[ \t>]*+(?:(?:[-*+\u2022]|\d{1,3}[.)])[ \t]++)*+)(?P<words>[^`~]*?)"
+    r"(?P<fence>`{3,}+|~{3,}+)[ \t]*+(?P<tag>[\w+#.-]*+)(?P<info>.*+)"
 )
-_PYTHON_TAGS = {"", "py", "python", "python3", "py3", "pycon"}
+"""A line that opens or closes a block, or that has words before the fence."""
+_PYTHON_TAG = re.compile(r"i?py(?:thon)?[\d.]*|pycon|", re.IGNORECASE)
 _MARKER = re.compile(r"^[ \t]*\[/?[A-Za-z]{2,12}\][ \t]*$", re.MULTILINE)
 _BARE_MARKER = re.compile(r"^\[/?(?:END|DONE|BEGIN|PYTHON|CODE|ANSWER|SOLUTION)\]\s*$", re.MULTILINE)
 """`[END]` alone on a line is Python, a list of one unknown name; in a reply it is where the code ends."""
@@ -97,13 +99,17 @@ def extract(reply: str, is_code: Callable[[str], bool], entry_point: str = "") -
     if not is_all_code and (answer := without_thoughts(reply)) != reply:
         return extract(answer, is_code, entry_point)
     first: tuple[str, Step] | None = (reply, "as_is") if is_all_code else None
+    begun: tuple[str, Step] | None = None
     for step, text in _candidates(reply):
         if not text.strip() or not is_code(text):
             continue
-        if not entry_point or defines(text, entry_point):
-            return text, step
-        first = first or (text, step)
-    return first or (reply, "none")
+        if entry_point and not defines(text, entry_point):
+            first = first or (text, step)
+        elif step == "fence" and _is_begun(text, entry_point):
+            begun = begun or (text, step)
+        else:
+            return (_with_missing(text, reply) if step == "fence" else text), step
+    return begun or first or (reply, "none")
 
 
 def compiles(text: str) -> bool:
@@ -149,18 +155,122 @@ def _names(text: str) -> frozenset[str] | None:
     return None if tree is None else frozenset(top_level_names(tree))
 
 
-def _list_blocks(reply: str) -> Iterator[tuple[str, str]]:
-    """Yield the tag and the lines of each fenced block; of one that is inset, as in a list, without as many spaces."""
-    for match in _FENCE.finditer(reply):
-        inset = len(match["inset"])
-        code = re.sub(rf"^[ \t]{{1,{inset}}}", "", match["code"], flags=re.MULTILINE) if inset else match["code"]
-        yield match["tag"], code
+def _list_blocks(reply: str, *, nested: bool = False) -> Iterator[tuple[str, str]]:
+    """Yield the tag and the lines of each fenced block; of one that is inset, as in a list, without as many spaces.
+
+    Args:
+        reply: what the model wrote.
+        nested: a fence with a tag opens a block in the block, and one at the end of a line closes.
+    """
+    if "```" not in reply and "~~~" not in reply:
+        return
+    opener, lines, depth, is_code = None, list[str](), 0, False
+    for line in reply.split("\n"):
+        fence = _FENCE.match(line) if "```" in line or "~~~" in line else None
+        if opener is None:
+            is_code = is_code or bool(_CODE_START.match(line))
+            if fence is None or (fence["fence"][0] == "`" and "`" in fence["info"]):
+                continue
+            # code without a fence around it may have one further in or behind words, in a text of its own
+            is_plain = not fence["words"] and len(fence["inset"]) < 4 and not fence["inset"].strip()
+            if is_plain or (
+                not is_code and (not fence["words"] or (fence["tag"] and _PYTHON_TAG.fullmatch(fence["tag"])))
+            ):
+                opener, lines, depth = fence, [], 0
+            continue
+        if fence is None or not fence["fence"].startswith(opener["fence"]):
+            lines.append(line)
+            continue
+        depth += nested and bool(fence["tag"]) and not fence["words"]
+        is_end = not (fence["tag"] or fence["info"].strip(" \t\r`~"))
+        if is_end and not fence["words"] and not fence["inset"].strip(" \t>"):
+            is_end = len(fence["inset"]) < 4 + len(opener["inset"])
+        elif is_end and nested and not depth:
+            lines.append(line[: fence.start("fence")])
+        else:
+            is_end = False
+        if is_end and not depth:
+            yield opener["tag"], _unindent(lines, opener["inset"])
+            opener = None
+            continue
+        depth -= is_end
+        lines.append(line)
+    if opener is not None and lines:
+        yield opener["tag"], _unindent(lines, opener["inset"], end="")
+
+
+def _unindent(lines: list[str], inset: str, end: str = "\n") -> str:
+    """Return lines without what stands before them as far as the first has it."""
+    signs = " \t>" if ">" in inset else " \t"
+    first = next((line for line in lines if line.strip(f"{signs}\r")), "")
+    most = min(len(inset), len(first) - len(first.lstrip(signs)))
+    cut = [line[min(most, len(line) - len(line.lstrip(signs))) :] for line in lines]
+    return "\n".join(cut) + (end if cut else "")
+
+
+def _list_python(reply: str) -> Iterator[str]:
+    """Yield the fenced blocks that are Python by their tag."""
+    for nested in (False, True):
+        yield from (code for tag, code in _list_blocks(reply, nested=nested) if _PYTHON_TAG.fullmatch(tag))
+
+
+def _is_begun(text: str, entry_point: str) -> bool:
+    """Whether a text only says what is to come: it imports, or what it defines under this name does nothing yet."""
+    tree = programs.parse(text)
+    if tree is None:
+        return False
+    if not entry_point:
+        return all(isinstance(node, ast.Import | ast.ImportFrom) for node in tree.body)
+    named = [node for node in tree.body if getattr(node, "name", "") == entry_point]
+    parts = [part for node in named[-1:] for part in ast.walk(node) if part is not node and isinstance(part, ast.stmt)]
+    return bool(parts) and all(
+        isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.Pass)
+        or (isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant))
+        or (isinstance(part, ast.Raise) and "NotImplementedError" in ast.unparse(part))
+        for part in parts
+    )
+
+
+def _with_missing(code: str, reply: str) -> str:
+    """Return code behind those statements of a reply's other blocks that bind what it uses and does not bind."""
+    tree = programs.parse(code)
+    if tree is None or "from __future__" in code:
+        return code
+    statements: dict[str, tuple[int, str, ast.stmt]] = {}
+    for block in islice(_list_python(reply), 64):
+        others = None if block == code else programs.parse(block)
+        lines = block.split("\n")
+        for statement in () if others is None else others.body:
+            if isinstance(statement, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef | ast.Assign):
+                marks = getattr(statement, "decorator_list", ())
+                first = min([statement.lineno, *(mark.lineno for mark in marks)])
+                source = "\n".join(lines[first - 1 : statement.end_lineno])
+                for name in top_level_names(ast.Module([statement], [])):
+                    if not _is_begun(source, name):
+                        statements.setdefault(name, (len(statements), source, statement))
+    missing: list[ast.AST] = [tree]
+    bound, needed = set(dir(builtins)), dict[int, str]()
+    while missing and statements:
+        used = set[str]()
+        for node in ast.walk(missing.pop()):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                used.add(node.id)
+            elif not isinstance(node, ast.keyword):
+                names = (getattr(node, key, None) for key in ("asname", "name", "arg", "id"))
+                bound.add(str(next(filter(None, names), "")).partition(".")[0])
+        for name in sorted((used - bound) & statements.keys()):
+            position, source, statement = statements.pop(name)
+            if source not in needed.values():
+                needed[position] = source
+                missing.append(statement)
+    return "".join(f"{needed[position]}\n" for position in sorted(needed)) + code
 
 
 def _candidates(reply: str) -> Iterator[tuple[Step, str]]:
-    for tag, code in _list_blocks(reply):
-        if tag.lower() in _PYTHON_TAGS:
-            yield "fence", code
+    for code in _list_python(reply):
+        yield "fence", code
+    for part in reply.split("</code>")[:-1]:
+        yield "markers", html.unescape(part.rpartition("<code")[2].partition(">")[2])
     if _MARKER.search(reply):
         for part in _MARKER.split(reply):
             yield "markers", part

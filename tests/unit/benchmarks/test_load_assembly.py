@@ -59,6 +59,7 @@ def answers(prompt):
     if prompt == "no line end":
         body = found["body"] = "\n" + body
     found["prompt again"] = text + body
+    found["behind a byte order mark"] = f"\ufeff{text}{body}"
     if prompt in NEEDS:
         found["leaning on the prompt"] = NEEDS[prompt]
     return found

@@ -20,6 +20,16 @@ CODE = "def add(a, b):\n    print('solution')\n    assert a is not None\n    ret
         (f"```python\n{CODE}", "fence"),
         (f"Use this:\n```python\n{CODE}```\nDone.\n".replace("\n", "\r\n"), "fence"),
         (f"1. Define it:\n   ```python\n{textwrap.indent(CODE, '   ')}   ```\n2. Call it.\n", "fence"),
+        (f"10. Define it:\n\n{textwrap.indent(f'```python{chr(10)}{CODE}```', '    ')}\n\nCall it.\n", "fence"),
+        (f"- ```python\n{textwrap.indent(CODE, '  ')}  ```\n", "fence"),
+        (f"1. ```python\n{textwrap.indent(CODE, '   ')}   ```\n2. Call it.\n", "fence"),
+        (f"As asked:\n{textwrap.indent(f'```python{chr(10)}{CODE}```', '> ')}\nDone.", "fence"),
+        (f"Sure.\n```python3.11\n{CODE}```\n", "fence"),
+        (f"Sure.\n```ipython\n{CODE}```\n", "fence"),
+        (f"Sure: ```python\n{CODE}```\n", "fence"),
+        (f"Sure.\n```python\n{CODE.rstrip()}```\nIt adds them.", "fence"),
+        (f"<p>Sure.</p>\n<pre><code>\n{CODE}</code></pre>", "markers"),
+        (f"Signature:\n```python\ndef add(a, b):\n    pass\n```\nAll of it:\n```python\n{CODE}```\n", "fence"),
         (f"[PYTHON]\n{CODE}[/PYTHON]\nHope this helps you.", "markers"),
         (f"{CODE}[END]\n", "markers"),
         (f"{CODE}[END]\n1. What does the code do?\nThe code adds them.", "markers"),
@@ -38,6 +48,24 @@ def test_block_that_defines_the_entry_point_wins_over_an_earlier_one():
     reply = f"Usage:\n```python\nadd(1, 2)\n```\nCode:\n```python\n{CODE}```\n"
 
     assert extract(reply, compiles, "add")[0] == CODE
+
+
+def test_a_fence_in_a_text_of_the_program_does_not_end_it():
+    code = "def add(a, b):\n    '''Example:\n```python\nadd(2, 1)\n```\n    '''\n    return a + b\n"
+
+    assert extract(f"Sure.\n```python\n{code}```\nDone.", compiles, "add") == (code, "fence")
+
+
+def test_what_a_block_lacks_is_taken_from_the_others():
+    one = "import math\nimport os\nONE = 1\n\ndef half(x):\n    return math.floor(x / 2) + ONE\n"
+    code = "def add(a, b):\n    return half(a) + b\n"
+    reply = f"A helper:\n```python\n{one}```\nThen:\n```python\n{code}```\nUse:\n```python\nprint(add(1, 2))\n```\n"
+
+    assert extract(reply, compiles, "add") == (one.replace("import os\n", "").replace("\n\n", "\n") + code, "fence")
+    assert extract("```python\nimport math\n```\nThen:\n```python\nprint(math.pi)\n```\n", compiles) == (
+        "import math\nprint(math.pi)\n",
+        "fence",
+    )
 
 
 @pytest.mark.parametrize(
@@ -62,7 +90,7 @@ def test_hostile_nesting_is_not_code():
     assert extract("-" * 200_000 + "1", compiles)[1] == "none"
 
 
-@pytest.mark.parametrize("sign", ["`", "~"])
+@pytest.mark.parametrize("sign", ["`", "~", "> "])
 def test_a_reply_that_never_stops_to_open_a_fence_is_read_once(sign):
     """By a pattern that went back, a hundred thousand of them took twelve seconds, and a million half an hour."""
     text = sign * 300_000

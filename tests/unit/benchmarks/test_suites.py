@@ -84,6 +84,8 @@ SUITES = {
     "registered": "tests = []\ndef add(one):\n    tests.append(one)\n    return one\n@add\ndef first(): assert f(1) == 2\nfor one in tests: one()\n",
     "a comparison": "f(1) == 2",
     "a status": "import sys\nsys.exit(0 if f(1) == 2 else 1)\n",
+    "a status within a function": f"{CASE}def main():\n    suite = unittest.defaultTestLoader.loadTestsFromTestCase(Cases)\n"
+    "    done = unittest.TextTestRunner(verbosity=0).run(suite)\n    sys.exit(0 if done.wasSuccessful() else 1)\nimport sys\nmain()\n",
     "a status of all": "def main():\n    return int(f(1) != 2)\nimport sys\nif f(1) != 2:\n    sys.exit('no')\nsys.exit(\n    main()\n)\n",
 }
 NOTHING = {
@@ -113,6 +115,12 @@ TWO = f"{CASE}class More(unittest.TestCase):\n    def test_b(self): self.assertE
 TESTS = "def test_a(): assert f(1) == 2\ndef test_b(): assert f(2) == 3\n"
 NAMED = {
     "a list": f"{TWO}cases = [More]\n",
+    "a list beside a log": f"import logging\n{TWO}logging.debug('')\ncases = [Cases, More]\n",
+    "a runner of which nobody reads the result": f"{TWO}def run():\n    suite = unittest.defaultTestLoader.loadTestsFromTestCase(More)\n"
+    "    done = unittest.TextTestRunner(verbosity=0).run(suite)\n    print(done.wasSuccessful())\nrun()\n",
+    "a class by type with a type": (
+        f"{CASE}T: type = type('T', (unittest.TestCase,), {{'test_b': lambda self: self.assertEqual(f(2), 3)}})\n"
+    ),
     "a list that is counted": f"{TWO}cases = [More]\nprint(len(cases))\n",
     "a function": f"{TWO}def cases(): return [More]\ncases()\n",
     "a suite": f"{TWO}suite = unittest.TestSuite([More('test_b')])\n",
@@ -247,6 +255,7 @@ def test_a_constant_after_calls_that_may_fail_is_no_fault():
 
 def test_a_skipped_test_is_no_passed_one():
     code = "import unittest\ndef f(x): raise unittest.SkipTest\n"
+    ending = "import unittest\ndef f(x): raise unittest.case._ShouldStop\n"
     may = CASE.replace("    def", "    @unittest.skipIf(False, '')\n    def")
     speaking = "import unittest\nclass T(unittest.TestCase):\n    def test_a(self):\n        if f(1) == 0: self.skipTest('')\n        self.assertEqual(f(1), 2)\n"
     declared = (
@@ -254,10 +263,15 @@ def test_a_skipped_test_is_no_passed_one():
     )
 
     *forged, honest, other = mark_items(
-        [*(item(code, tests) for tests in (CASE, may, speaking)), item(RIGHT, declared), item(RIGHT, may)]
+        [
+            *(item(code, tests) for tests in (CASE, may, speaking)),
+            item(ending, CASE),
+            item(RIGHT, declared),
+            item(RIGHT, may),
+        ]
     )
 
-    assert [*(reward.reward for reward in forged), honest.reward, other.reward] == [0.0, 0.0, 0.0, 1.0, 1.0]
+    assert [*(reward.reward for reward in forged), honest.reward, other.reward] == [0.0] * 4 + [1.0, 1.0]
 
 
 def test_tests_that_are_only_named_are_run():
@@ -277,6 +291,23 @@ def test_a_pass_is_unchecked_where_a_test_was_never_run(canonical):
     ]
 
     assert found == [(True, "unchecked")] * len(UNREACHED)
+
+
+def test_a_right_answer_passes_unchecked_where_nobody_hears_of_a_failed_assertion():
+    clock = "import sys, threading, time\ntime.time()\n"
+    programs = {
+        "printed": "try:\n    assert f(1) == 2\nexcept AssertionError as e:\n    print(e)\nassert f(2) == 3\n",
+        "in a thread": "def w(n): assert f(n) == n + 1\nt = threading.Thread(target=w, args=(1,))\nt.start()\nt.join()\nassert f(2) == 3\n",
+        "never run": f"{MAKE}for n in (1, 2): globals()[f'test_{{n}}'] = make(n)\n",
+        "behind the end": "def test_a():\n    assert f(1) == 2\n    sys.exit(0)\ndef test_b(): assert f(2) == 3\n",
+    }
+    ends = "def f(x): raise SystemExit(0)\n"
+
+    found = mark_items([item(code, clock + tests) for tests in programs.values() for code in (RIGHT, ends)])
+
+    assert [(right.reward, right.unchecked > 0, end.reward) for right, end in zip(found[::2], found[1::2], strict=True)] == [
+        *[(1.0, True, 0.0)] * 2, (1.0, True, 1.0), (1.0, True, 0.0)
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -334,6 +365,23 @@ UNRUN = {
     "calls that nobody reads": f"{FIRST}def w(n): assert f(n) == n + 1\nmap(w, [2])\n",
     "what is called at the end": f"import atexit\n{FIRST}def w(): assert f(2) == 3\natexit.register(w)\n",
     "a main guard with more": f"{FIRST}def main(): assert f(2) == 3\nif __name__ == '__main__' and True: main()\n",
+    "a function in a check": "def check(f):\n    def test_b(): assert f(2) == 3\n    assert f(1) == 2\ncheck(f)\n",
+    "a function that fails by `raise`": f"{FIRST}class TestB:\n    __test__ = True\n    def test_b(self):\n        if f(2) != 3: raise AssertionError\n",
+    "a function that fails by `raises`": f"import contextlib, pytest\n{FIRST}try:\n    def test_b():\n        assert f(2) == pytest.approx(3)\n"
+    "        with contextlib.ExitStack() as s: s.enter_context(pytest.raises(TypeError)); f(None)\nexcept ImportError: pass\n",
+    "a test that a missing package skips": "import unittest\nclass A(unittest.TestCase):\n    def test_a(self): self.assertEqual(f(1), 2)\n"
+    "    @unittest.skipIf(True, '')\n    def test_b(self): self.assertEqual(f(2), 3)\n",
+    "a class by type in a list": f"{CASE}cases = [type('T', (unittest.TestCase,), {{'test_b': lambda self: self.assertEqual(f(2), 3)}})]\n",
+    "a lambda without assertions": f"{FIRST}test_b = lambda: 1 / (f(2) == 3)\n",
+    "a registry": f"{FIRST}tests = []\n@tests.append\ndef two(): assert f(2) == 3\n",
+    "a function `load_tests`": f"{CASE}    def two(self): self.assertEqual(f(2), 3)\n"
+    "def load_tests(*_): return unittest.TestSuite([Cases('two')])\n",
+    "a function that a text makes": f"{FIRST}for n in (1, 2): exec(f'def test_{{n}}(): assert f({{n}}) == {{n + 1}}')\n",
+    "tests in docstrings": f"import doctest\n{FIRST}assert doctest.testmod().failed == 0\n",
+    "a helper that asserts nothing": f"{FIRST}def assert_equal(a, b): return a == b\ndef test_b(): assert_equal(f(2), 3)\n",
+    "a method that asserts nothing": f"{CASE}    def assertNext(self, n): return f(n) == n + 1\n    def test_b(self): self.assertNext(2)\n",
+    "a `try` that catches its own failure": f"{FIRST}def test_b():\n    try:\n        f(2)\n        assert False\n    except Exception: pass\n",
+    "a second check": "def check(f): assert f(1) == 2\ndef check2(f): assert f(2) == 3\n",
     "a test that skips itself": "import unittest\nclass A(unittest.TestCase):\n    def test_a(self): self.assertEqual(f(1), 2)\n"
     "    def test_b(self):\n        self.skipTest('')\n        self.assertEqual(f(2), 3)\n",
 }  # fmt: skip

@@ -5,10 +5,11 @@ import random
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 from support.load import PATIENCE
 
 from markbook.config import Function
-from markbook.datasets.user_code import call_user_function, seed_generators
+from markbook.datasets.user_code import call_user_function, kept_generators, seed_generators
 
 FUNCTION = Function("utils.f", "task.yaml:1:1")
 
@@ -78,3 +79,20 @@ def test_each_of_two_threads_draws_as_if_it_were_alone():
 
         assert [draw.result() for draw in draws] == [random.Random(0).random()] * 2
     assert random.getstate() == before
+
+
+def test_the_random_state_of_the_caller_is_given_back_once_after_many_rows():
+    np.random.seed(3)  # noqa: NPY002 - as tasks draw
+    np.random.normal()  # which keeps a second number for the next call  # noqa: NPY002 - as tasks draw
+    before, expected = random.getstate(), np.random.RandomState(3).normal(size=2)[1]
+
+    with kept_generators:
+        drawn = []
+        for row in "aba":
+            with seed_generators(row):
+                drawn.append((random.random(), np.random.random()))  # noqa: NPY002 - as tasks draw
+        assert drawn[0] == drawn[2] != drawn[1]
+        assert random.getstate() != before
+
+    assert random.getstate() == before
+    assert np.random.normal() == expected  # noqa: NPY002 - as tasks draw

@@ -13,12 +13,15 @@ from support.foreign_files import (
     BROKEN,
     FORMATS,
     ITEMS,
+    deepeval,
     evalplus,
+    every_eval_ever,
     human_eval,
     inspect_log,
     lm_eval,
     mark,
     prompt,
+    promptfoo,
     table,
 )
 from support.made_files import task_row, task_run
@@ -359,6 +362,9 @@ def inspect_measured(folder, about):
     path = inspect_log(folder, len(list(folder.iterdir())), form="json")
     log = json.loads(path.read_text())
     log["eval"] |= about.get("eval", {})
+    for sample in log["samples"]:
+        sample["scores"] = {about.get("scorer", "match"): score for score in sample["scores"].values()}
+        sample |= {"target": None} | about.get("sample", {})
     path.write_text(json.dumps(log | {"plan": {"steps": about.get("steps", [])}}))
     return path
 
@@ -369,8 +375,57 @@ def helm_measured(folder, about):
     stats = [{"instance_id": f"id{n}", "train_trial_index": 0, "stats": [{"name": {"name": "exact_match"}, "count": 1, "sum": n % 2}]}
              for n in range(9)]  # fmt: skip
     (here / "per_instance_stats.json").write_text(json.dumps(stats))
-    (here / "run_spec.json").write_text(json.dumps({"name": "r", "adapter_spec": {"model": here.name, **about}}))
+    correct = [
+        {"output": {"text": about.pop("right", "")}, "tags": ["correct"]},
+        {"output": {"text": here.name}, "tags": []},
+    ]
+    instances = [{"id": f"id{n}", "input": {"text": f"q{n}"}, "references": correct} for n in range(9)]
+    (here / "instances.json").write_text(json.dumps(instances))
+    spec = {"name": "r", "adapter_spec": {"model": here.name, **about}, **about.pop("spec", {})}
+    (here / "run_spec.json").write_text(json.dumps(spec))
     return here / "per_instance_stats.json"
+
+
+def deepeval_measured(folder, about):
+    path = deepeval(folder, len(list(folder.iterdir())))
+    run = json.loads(path.read_text())
+    for number, case in enumerate(run["testCases"]):
+        case["metricsData"][0] |= {"threshold": None} | about | ({} if number else {"evaluationModel": None})
+    path.write_text(json.dumps(run))
+    return path
+
+
+def promptfoo_measured(folder, about):
+    """Write a test of each item by an assertion, beside one of `other` by another."""
+    path = promptfoo(folder, len(list(folder.iterdir())))
+    document = json.loads(path.read_text())
+    asserted = {"metric": "quality", **about}
+    other = {"type": "equals", "metric": "exact", "value": asserted.pop("other", "x")}
+    for row in document["results"]["results"]:
+        row |= {
+            "namedScores": {"quality": row["score"]},
+            "testCase": {"vars": row["vars"], "assert": [asserted, other]},
+        }
+    path.write_text(json.dumps(document))
+    return path
+
+
+def every_eval_ever_measured(folder, about):
+    path = every_eval_ever(folder, len(list(folder.iterdir())))
+    named = json.loads(path.read_text().partition("\n")[0])
+    record = {"evaluation_results": [{"evaluation_name": named.get("evaluation_name"), **about}]}
+    path.with_suffix(".json").write_text(json.dumps(record))
+    return path
+
+
+def evalplus_measured(folder, about):
+    path = evalplus(folder, len(list(folder.iterdir())))
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"hash": None} | about))
+    return path
+
+
+def judged_by(*judges):
+    return {"spec": {"metric_specs": [{"class_name": "x.J", "args": {"judge": judge}} for judge in judges]}}
 
 
 @pytest.mark.parametrize(
@@ -397,17 +452,49 @@ def helm_measured(folder, about):
         (inspect_measured, {"eval": {"task_version": 0}}, {"eval": {"task_version": 2}}, ("task_version:0", "task_version:2")),
         (inspect_measured, {"steps": [{"solver": "generate"}]}, {"steps": [{"solver": "cot"}]}, ("solver:generate", "solver:cot")),
         (inspect_measured, {"eval": {"task_args": {"shots": 0}}}, {"eval": {"task_args": {"shots": 5}}}, ("shots:0", "shots:5")),
+        (inspect_measured, {"sample": {"target": "x"}}, {"sample": {"target": ["y"]}},
+         ('right answer of sums/0:["x"]', 'right answer of sums/0:["y"]')),
+        (helm_measured, {"right": "x"}, {"right": "y"}, ('right answer of id0:["x"]', 'right answer of id0:["y"]')),
         (helm_measured, {"max_train_instances": 5}, {"max_train_instances": 0}, ("instances:5", "instances:0")),
         (helm_measured, {"method": "generation"}, {"method": "multiple_choice_joint"}, ("method:generation", "joint")),
+        (lm_eval_measured, {"versions": {"sums": "1.0"}}, {"versions": {"sums": "2.0"}}, ("version:1", "version:2")),
+        (lm_eval_measured, *({"versions": {}, "configs": {"sums": {"metadata": {"version": of}}}} for of in (1, "1.1.0")),
+         ("version:1", "version:1.1.0")),
+        (lm_eval_measured, *({"configs": {"sums": {"fewshot_config": {"sampler": name}}}} for name in ("first_n", "random")),
+         ("sampler:first_n", "sampler:random")),
+        (lm_eval_measured, *({"configs": {"sums": {"generation_kwargs": {"until": end}}}} for end in ("Q:", ["Q:", "."])),
+         ('until:["Q:"]', 'until:["Q:", "."]')),
+        ((inspect_measured, "graded", "match"), *({"scorer": "graded", "eval": {"model_roles": {"grader": {"model": name}}}} for name in "ab"),
+         ("role grader:a", "role grader:b")),
+        (inspect_measured, *({"eval": {"task_args": {"profile": name, "data_file": name}}} for name in "ab"),
+         ("profile:a", "profile:b")),
+        (helm_measured, *({"spec": {"scenario_spec": {"class_name": "S", "args": {"subject": name}}}} for name in "ab"),
+         ("subject:a", "subject:b")),
+        (helm_measured, judged_by("a", "z"), judged_by("b", "z"), ('metric J:{"judge": "a"}', 'metric J:{"judge": "b"}')),
+        ((deepeval_measured, "success"), {"threshold": 0.05}, {"threshold": 0.95}, (":0.05", "threshold of Correctness:0.95")),
+        (deepeval_measured, {"strictMode": True}, {"strictMode": False}, ("strictMode of Correctness:true", ":false")),
+        (deepeval_measured, {"evaluationModel": "a"}, {"evaluationModel": "b"}, ("judge of Correctness:a", "Correctness:b")),
+        ((promptfoo_measured, "pass"), {"threshold": 0.05}, {"threshold": 0.95}, ("assertion 2:0.05", "assertion 2:0.95")),
+        ((promptfoo_measured, "quality"), {"value": "lenient"}, {"value": "strict"}, ("value of assertion 1:lenient", ":strict")),
+        ((promptfoo_measured, "quality"), {"provider": "openai:a"}, {"provider": "openai:b"}, ("1:openai:a", "1:openai:b")),
+        ((promptfoo_measured, "quality"), {"type": "equals"}, {"type": "icontains"}, ("1:equals", "1:icontains")),
+        (every_eval_ever_measured, *({"metric_config": {"llm_scoring": {"judges": [name]}}} for name in "ab"),
+         ('judge judges:["a"]', 'judge judges:["b"]')),
+        (every_eval_ever_measured, *({"generation_config": {"additional_details": {"num_fewshot": n}}} for n in "05"),
+         ("num_fewshot:0", "num_fewshot:5")),
+        (evalplus_measured, {"hash": "a"}, {"hash": "b"}, ("data set:a", "data set:b")),
     ],
 )  # fmt: skip
 def test_other_tools_runs_that_were_measured_differently_are_refused_in_either_order(
     tmp_path, make, first, other, told
 ):
-    paths = [make(tmp_path, about) for about in (first, other, first, {})]
-    runs = [*paths[:2]]
+    make, *metrics = make if isinstance(make, tuple) else (make,)
+    by = [word for metric in metrics for word in ("--metric", metric)]
+    paths = [make(tmp_path, json.loads(json.dumps(about))) for about in (first, other, first, {})]
+    runs = [*paths[:2], *by]
 
-    refused = [run_cli("compare", *order, "--fail-if-worse", order[1]).exception for order in (runs, runs[::-1])]
+    turned = [*runs[1::-1], *by]
+    refused = [run_cli("compare", *order, "--fail-if-worse", order[1]).exception for order in (runs, turned)]
     noted = json.loads(run_cli("compare", *runs, "--allow-different-measures", "--json").stdout)["notes"]
 
     for error in refused:
@@ -415,28 +502,39 @@ def test_other_tools_runs_that_were_measured_differently_are_refused_in_either_o
         assert all(words in str(error) for words in told)
     assert any("was measured differently" in note for note in noted)
     # Measured alike, or saying nothing of it.
-    assert [run_cli("compare", paths[0], path).exit_code for path in paths[2:]] == [0, 0]
+    assert [run_cli("compare", paths[0], path, *by).exit_code for path in paths[2:]] == [0, 0]
 
 
 @pytest.mark.parametrize(
-    ("make", "about"),
+    ("make", "plain", "about"),
     [
-        (lm_eval_measured, {"date": 7, "config": {"model_args": "b", "batch_size": 8, "device": "cpu"}, "model_name": "b",
-                            "versions": {"sums": 1.0}, "chat_template": "other", "git_hash": "b", "random_seed": 7,
-                            "configs": {"sums": {"doc_to_text": "<function f at 0x7f>", "generation_kwargs": {"temperature": 1}}}}),
-        (inspect_measured, {"eval": {"created": "b", "task_file": "b", "model_generate_config": {"temperature": 1, "seed": 7},
-                                     "task_args": {"seed": 7, "data_dir": "b"}}, "steps": [{"solver": "generate", "params": {"a": 1}}]}),
-        (helm_measured, {"model_deployment": "b", "temperature": 1, "random": "b", "max_eval_instances": 10, "method": "generation"}),
+        (lm_eval_measured,
+         {"versions": {"sums": 1}, "chat_template": "own", "configs": {"sums": {"doc_to_text": "<function f at 0x81>"}}},
+         {"date": 7, "config": {"model_args": "b", "batch_size": 8, "device": "cpu"}, "model_name": "b",
+          "versions": {"sums": 1.0}, "chat_template": "other", "git_hash": "b", "random_seed": 7,
+          "configs": {"sums": {"doc_to_text": "<function f at 0x7f>", "generation_kwargs": {"temperature": 1}}}}),
+        (inspect_measured,
+         {"eval": {"created": "a", "task_args": {"seed": 1, "data_dir": "a"}}, "steps": [{"solver": "generate"}]},
+         {"eval": {"created": "b", "task_file": "b", "model_generate_config": {"temperature": 1, "seed": 7},
+                   "task_args": {"seed": 7, "data_dir": "b"}}, "steps": [{"solver": "generate", "params": {"a": 1}}]}),
+        (helm_measured, {"model_deployment": "a", "temperature": 0, "method": "generation"},
+         {"model_deployment": "b", "temperature": 1, "random": "b", "max_eval_instances": 10, "method": "generation"}),
+        (inspect_measured, {"sample": {"choices": ["p", "q"], "target": "A"}}, {"sample": {"choices": ["q", "p"], "target": ["B"]}}),
+        # what another metric of the file was measured by
+        (deepeval_measured, {"threshold": 0.05}, {"threshold": 0.95}),
+        ((promptfoo_measured, "quality"), {"other": "x"}, {"other": "y"}),
+        (inspect_measured, *({"scorer": "match", "eval": {
+            "scorers": [{"name": "match", "options": {}}, {"name": "match", "options": {"to": name}}],
+            "model_roles": {"grader": {"model": name}}}} for name in "ab")),
     ],
 )  # fmt: skip
-def test_dates_paths_seeds_and_the_models_own_settings_are_no_difference_of_measure(tmp_path, make, about):
-    plain = {
-        "versions": {"sums": 1}, "chat_template": "own", "configs": {"sums": {"doc_to_text": "<function f at 0x81>"}},
-    } if make is lm_eval_measured else {
-        "eval": {"created": "a", "task_args": {"seed": 1, "data_dir": "a"}}, "steps": [{"solver": "generate"}],
-    } if make is inspect_measured else {"model_deployment": "a", "temperature": 0, "method": "generation"}  # fmt: skip
+def test_dates_paths_seeds_other_metrics_and_the_models_own_settings_are_no_difference_of_measure(
+    tmp_path, make, plain, about
+):
+    make, *metrics = make if isinstance(make, tuple) else (make,)
+    by = [word for metric in metrics for word in ("--metric", metric)]
 
-    result = run_cli("compare", make(tmp_path, plain), make(tmp_path, about), "--json")
+    result = run_cli("compare", make(tmp_path, plain), make(tmp_path, about), *by, "--json")
 
     assert result.exit_code == 0
     assert not any("differently" in note for note in json.loads(result.stdout)["notes"])

@@ -352,23 +352,38 @@ def test_results_named_from_inside_their_folder_are_called_after_it(tmp_path, mo
     assert read(Path(name))[1].models == read(folder / name)[1].models == ["llama"]
 
 
-def promptfoo_columns(path, columns):
-    """Write ten tests of each (place, configuration, score) of one provider."""
+def promptfoo_columns(path, columns, *, in_head=False):
+    """Write ten tests of each (place, configuration, score) of one provider; promptfoo itself has configurations in its head."""
+    head = (
+        {"providers": [{"id": "openai:gpt", "config": config} for _, config, _ in sorted(columns)]} if in_head else {}
+    )
     results = [
-        {"provider": {"id": "openai:gpt", "label": "", "config": config}, "promptIdx": place, "testIdx": at, "vars": {"q": at},
+        {"provider": {"id": "openai:gpt", "label": ""} | ({} if in_head else {"config": config}), "promptIdx": place, "testIdx": at, "vars": {"q": at},
          "prompt": {"raw": f"q{at}", "label": "ask"}, "score": score, "success": score > 0.5, "failureReason": 0, "namedScores": {},
          "response": {"output": "x"}, "gradingResult": {}, "testCase": {"vars": {"q": at}, "assert": []}}
         for at in range(10) for place, config, score in columns
     ]  # fmt: skip
-    path.write_text(json.dumps({"evalId": "e", "results": {"version": 3, "results": results}, "config": {}}))
+    path.write_text(json.dumps({"evalId": "e", "results": {"version": 3, "results": results}, "config": head}))
     return path
 
 
-def test_two_configurations_of_one_provider_are_two_models(tmp_path):
-    path = promptfoo_columns(tmp_path / "two.json", [(1, {"temperature": 1}, 0.0), (0, {"temperature": 0}, 1.0)])
+@pytest.mark.parametrize("in_head", [False, True])
+def test_two_configurations_of_one_provider_are_two_models_whatever_their_order(tmp_path, in_head):
+    cold, hot = ({"temperature": 0}, 1.0), ({"temperature": 1}, 0.0)
+    path = promptfoo_columns(tmp_path / "two.json", [(1, *hot), (0, *cold)], in_head=in_head)
+    turned = promptfoo_columns(tmp_path / "turned.json", [(0, *hot), (1, *cold)], in_head=in_head)
+    alike = promptfoo_columns(tmp_path / "alike.json", [(1, {}, 0.0), (0, {}, 1.0)], in_head=in_head)
     repeated = promptfoo_columns(tmp_path / "one.json", [(0, {}, 1.0), (0, {}, 0.0)])
 
-    assert figures(path) == {"openai:gpt #1": (1.0, 10, {}), "openai:gpt #2": (0.0, 10, {})}
+    assert figures(path) == figures(turned)
+    assert sorted(figures(path).values()) == [(0.0, 10, {}), (1.0, 10, {})]
+    result = run_cli("compare", path, turned, "--fail-if-worse", turned, "--json")
+    assert result.exit_code == 0, result.exception
+    (order,) = (note for note in json.loads(result.stdout)["notes"] if note.startswith("two.json: "))
+    assert [f"openai:gpt {name}" for name in order.rstrip(".").rpartition(": ")[2].split(", ")] == sorted(
+        figures(path), key=lambda name: -figures(path)[name][0]
+    )
+    assert figures(alike) == {"openai:gpt #1": (1.0, 10, {}), "openai:gpt #2": (0.0, 10, {})}
     assert figures(repeated) == {"openai:gpt": (0.5, 10, {})}  # --repeat: two attempts of one column
 
 

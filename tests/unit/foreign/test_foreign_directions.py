@@ -48,15 +48,16 @@ def test_every_eval_ever_of_both_directions_has_two_metrics(tmp_path):
     assert "A (10.0) is better than B" in result.output
 
 
-@pytest.mark.parametrize("turned", [False, True])
-def test_without_a_record_the_name_of_the_evaluation_says_the_direction(tmp_path, turned):
+@pytest.mark.parametrize(("turned", "record"), [(False, None), (True, None), (True, ["acc"])])
+def test_without_a_record_the_name_of_the_evaluation_says_the_direction(tmp_path, turned, record):
+    """Nor does a record that names other evaluations only."""
     pairs = [{"wer": 0.1}, {"wer": 0.8}], [{"wer": 0.1, "acc": 0.9}, {"wer": 0.8, "acc": 0.9}]
     for number, (one, other) in enumerate(pairs):
         folder = tmp_path / str(number)
         folder.mkdir()
         first, second = eee(folder, "A", one), eee(folder, "B", other)
         for path in (first, second):
-            path.unlink()
+            path.write_text(json.dumps({"evaluation_results": [{"evaluation_name": name} for name in record or ()]}))
         files = [path.with_suffix(".jsonl") for path in ((second, first) if turned else (first, second))]
         metric = ["--metric", "score (lower is better)"] if number else []
 
@@ -78,14 +79,20 @@ def test_without_a_record_the_name_of_the_evaluation_says_the_direction(tmp_path
             "lower",
         ),  # where no case says whether it reached its threshold, the name does
         ("Correctness", lambda _: None, "higher"),
+        ("Bias", lambda score, at: (score <= 0.5) != (at == 3), "lower"),  # one case says the opposite of the others
     ],
 )
 def test_deepevals_thresholds_say_which_way_is_better(tmp_path, name, reached, way):
     paths = []
+    is_mixed = reached.__code__.co_argcount > 1
     for model, score in (("low", 0.1), ("high", 0.9)):
         cases = [{"name": f"case {at}", "input": f"q{at}", "actualOutput": "x",
-                  "metricsData": [{"name": name, "threshold": 0.5, "score": score, "success": reached(score)}]}
+                  "metricsData": [{"name": name, "threshold": 0.5, "score": score,
+                                   "success": reached(score, *([at] if is_mixed else []))}]}
                  for at in range(10)]  # fmt: skip
+        # What broke off has a verdict too, which says nothing.
+        broken = {"name": name, "threshold": 0.5, "score": 0, "success": way == "higher", "error": "timeout"}
+        cases.append({"name": "case 10", "input": "q10", "metricsData": [broken]})
         paths.append(tmp_path / f"{model}.json")
         paths[-1].write_text(json.dumps({"testCases": cases}))
 
@@ -93,6 +100,44 @@ def test_deepevals_thresholds_say_which_way_is_better(tmp_path, name, reached, w
 
     assert found["direction"] == way
     assert found["pairs"][0]["better"] == ("low" if way == "lower" else "high")
+    note = "In 1 of 10 cases the verdict on Bias contradicts the others: less is taken to be better."
+    assert any(note in one for one in found["notes"]) is is_mixed
+
+
+@pytest.mark.parametrize("name", ["hallucination", "non_toxicity"])
+@pytest.mark.parametrize(
+    ("tool", "is_stated"), [("inspect", True), ("inspect", False), ("promptfoo", True), ("promptfoo", False)]
+)
+def test_what_letters_and_assertions_say_wins_over_the_name(tmp_path, tool, is_stated, name):
+    """Correct is C and an assertion that holds scores 1: only of other numbers the name says which way is better."""
+    paths = []
+    for model, best in (("good", 9), ("bad", 2)):
+        marks = [float(at < best) for at in range(10)]
+        values = ["IC"[int(mark)] for mark in marks] if is_stated else marks
+        log = {
+            "version": 2,
+            "status": "success",
+            "eval": {"model": model, "dataset": {}},
+            "samples": [
+                {"id": str(at), "epoch": 1, "scores": {name: {"value": value}}} for at, value in enumerate(values)
+            ],
+        }
+        assertions = [{"type": "llm-rubric", "metric": name if is_stated else "other"}]
+        tests = {"evalId": "e", "results": {"version": 3, "results": [
+            {"provider": {"id": model}, "vars": {"n": at}, "testIdx": at, "success": True, "score": 1, "namedScores": {name: mark},
+             "testCase": {"assert": [{"type": "assert-set", "assert": assertions}]}} for at, mark in enumerate(marks)
+        ]}}  # fmt: skip
+        paths.append(tmp_path / f"{model}.json")
+        paths[-1].write_text(json.dumps(log if tool == "inspect" else tests))
+
+    found = json.loads(run_cli("compare", *paths, "--metric", name, "--json").stdout)
+
+    is_lower = not is_stated and name == "hallucination"
+    assert (found["direction"], found["pairs"][0]["better"]) == (("lower", "bad") if is_lower else ("higher", "good"))
+    words = (
+        "less is taken to be better, by its name" if is_lower else "more is taken to be better; its name may mean less"
+    )
+    assert any(words in note for note in found["notes"]) is not is_stated
 
 
 def test_lm_eval_of_both_directions_has_two_metrics(tmp_path):

@@ -369,16 +369,11 @@ def test_the_page_works_in_a_browser(serve, folder, tmp_path):
 def test_axe_finds_no_serious_fault(serve, folder, tmp_path):
     client = serve(folder)
     number = number_of(client, "exam")
-    one, two = (found.location for found in locations(folder, "exam").search(count=2)[0])
     with chromium() as browser:
         source = axe_source(tmp_path)
         with Watched(browser, client.server.address, offline=False) as seen:
-            for path in (
-                "/",
-                f"/run/{number}",
-                f"/attempt/{number}/{one}",
-                f"/compare?a={number}:{one}&b={number}:{two}",
-            ):
+            # tests/commands/test_user_tasks.py has the other pages
+            for path in (f"/run/{number}?status=failed&text=x", f"/matrix/{number}?order=unsolved"):
                 seen.page.goto(f"http://{client.server.host}{path}")
                 assert serious_faults(seen.page, source) == [], path
 
@@ -542,6 +537,9 @@ def test_the_matrix_is_a_heat_map_of_samples_by_models(serve, folder):
         assert (int(level), shown) == (round(4 * mean), f"{100 * mean:.1f}")
     flips = {sample for (sample, _), several in scores.items() if len(several) > 1}
     assert f"{len(flips)} samples at which" in flaky
+    rows = [[float(score) for score in re.findall(r">([\d.]+)</a></td>", row)] for row in differ.split("<tr>")[2:]]
+    assert [round(sum(row)) for row in rows] == sorted(round(sum(row)) for row in rows)
+    assert "Rows: the lowest mean first. Columns: the best model first." in differ
 
 
 @pytest.mark.parametrize("reverse", [False, True])
@@ -695,7 +693,7 @@ def test_counts_of_a_run_that_is_still_read_are_said_to_be_so_far(folder):
 
     index = locations(folder, "exam")
     about = {
-        "title": "t", "facts": [], "size": 50, "failure": "", "has_report": False, "is_live": False, "planned": 0,
+        "title": "t", "facts": [], "failure": "", "has_report": False, "is_live": False, "planned": 0,
         "headline": "", "previous": None, "metric": "",
     }  # fmt: skip
 

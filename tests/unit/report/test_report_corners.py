@@ -87,7 +87,7 @@ def test_the_matrix_says_how_many_models_it_leaves_out(tmp_path):
     lines = [f"q{item},m{model:02},{(item + model) % 2}" for item in range(2) for model in range(14)]
     path.write_text("item,model,score\n" + "\n".join(lines) + "\n")
 
-    assert "12 of 14 models are shown" in matrix_page(index_of(path), 0, "marks", {})
+    assert "The best 12 of 14 models are shown" in matrix_page(index_of(path), 0, "marks", {})
 
 
 def side(text):

@@ -303,10 +303,9 @@ def test_a_link_to_a_problem_opens_it(browser, page_file):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dark", [False, True])
-def test_axe_finds_no_serious_fault_on_the_page_of_an_exam(browser, page_file, tmp_path, dark):
+def test_axe_finds_no_serious_fault_on_the_page_of_an_exam(browser, page_file, tmp_path):
     source = axe_source(tmp_path)
-    with Watched(browser, page_file, dark=dark) as seen:
+    with Watched(browser, page_file) as seen:
         seen.page.evaluate(
             "[...document.querySelectorAll('.problem')].slice(0, 3).forEach(one => { one.open = true; })"
         )

@@ -179,3 +179,19 @@ def test_a_folder_of_runs_is_held_against_the_baseline_and_not_against_its_own_s
         hold_against(tmp_path / "several", old)
     with pytest.raises(DataError, match="2 runs lie here, and one is the baseline"):
         hold_against(old, tmp_path / "several")
+
+
+def test_one_differing_sample_does_not_show_of_what_size_the_next_will_be(tmp_path):
+    scores = [(at % 10) / 10 for at in range(30)]
+    found = []
+    for second in ({3: 0.32}, {3: 0.32, 7: 0.679}):
+        rows = [
+            {"item": at, "model": model, "score": second.get(at, score) if model == "b" else score}
+            for at, score in enumerate(scores)
+            for model in "ab"
+        ]
+        file = tmp_path / f"{len(second)}.jsonl"
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        found.append(json.loads(run_command(file, "--json").stdout)["pairs"][0]["minimum_detectable_effect"])
+
+    assert found == pytest.approx([0.2508, 0.2508], abs=1e-4)

@@ -1,6 +1,7 @@
 """Every number that is shown to people has its interval, also where it is one of many in a small table."""
 
 import json
+import math
 import re
 
 import pytest
@@ -157,12 +158,13 @@ def test_a_group_whose_tasks_count_the_same_has_an_interval(tmp_path):
     code, out, err = markbook("run", tmp_path / "g.yaml", *args, "--json")
     found = json.loads(out)["groups"]["g"]["metrics"]["exact_match"]
 
-    # Means 3/4 of 4 and 1/6 of 6: variances .1875/3 and (5/36)/5; Welch's degrees of freedom; t of 5.46 is 2.5066.
-    one, two = 0.1875 / 3, (5 / 36) / 5
-    freedom = (one + two) ** 2 / (one**2 / 3 + two**2 / 5)
-    reach = scipy.stats.t.ppf(0.975, freedom) * (one + two) ** 0.5 / 2
+    # Means 3/4 of 4 and 1/6 of 6, each with Wilson's interval: the squared distances add up (MOVER).
+    ends = [scipy.stats.binomtest(hits, n).proportion_ci(method="wilson") for hits, n in ((3, 4), (1, 6))]
+    below = math.hypot(3 / 4 - ends[0].low, 1 / 6 - ends[1].low) / 2
+    above = math.hypot(ends[0].high - 3 / 4, ends[1].high - 1 / 6) / 2
     assert code == 0, err
     assert found["value"] == pytest.approx((3 / 4 + 1 / 6) / 2)
-    assert found["interval"]["method"] == "t-of-means"
-    assert (found["interval"]["low"], found["interval"]["high"]) == pytest.approx((11 / 24 - reach, 11 / 24 + reach))
+    assert found["interval"]["method"] == "mover"
+    assert (found["interval"]["low"], found["interval"]["high"]) == pytest.approx((11 / 24 - below, 11 / 24 + above))
+    assert "one: the interval may be too narrow" in found["note"]
     assert found["bounds"] == pytest.approx([11 / 24, 11 / 24])

@@ -91,16 +91,17 @@ def test_worst_first_heeds_the_direction(tmp_path):
 
 
 def test_a_missing_mark_neither_flips_nor_differs_nor_is_worst(tmp_path):
-    # q1: A once right and once missing; q2: A right and wrong; q3: A missing, B .5
-    lines = ["q1,A,1", "q1,A,", "q2,A,1", "q2,A,0", "q3,A,", "q3,B,0.5", "q1,B,1", "q2,B,0"]
+    # q1: A once right and once missing; q2: A right and wrong; q3: A missing, B .5; q4: both bad, one a little less
+    lines = ["q4,B,0", "q1,A,1", "q1,A,", "q2,A,1", "q2,A,0", "q3,A,", "q3,B,0.5", "q1,B,1", "q2,B,0", "q4,A,0.25"]
     index = index_of(marks_file(tmp_path, lines))
 
     def items(order):
         return [item for item, _ in build_matrix(index, order, 0, 9).rows]
 
     assert items("flaky") == ["q2"]
-    assert items("differ") == ["q2"]
-    assert items("worst") == ["q2", "q3", "q1"]  # means over models with marks: .25, .5, 1
+    assert items("differ") == ["q4", "q2"]
+    assert items("worst") == ["q4", "q2", "q3", "q1"]  # means over models with marks: .125, .25, .5, 1
+    assert build_matrix(index, "worst", 0, 9).models == ["A", "B"]  # means over items: A (1 + .5 + .25) / 3, B 1.5 / 4
 
 
 def test_junit_has_one_suite_a_model_also_where_rows_alternate(tmp_path):

@@ -65,6 +65,7 @@ KEEPING = {
     "list of deepcopy by a star": "import copy\ncopy.deepcopy(*[[], {}])",
     "defaults of a tuple that stays": "from functools import cache\ncache(print).cache_info()._field_defaults['seen'] = 1",
     "class of flags as a module": "from re import *\ndef f():\n    import sys as RegexFlag\nRegexFlag.stdin = 1",
+    "function of the child's": "import sys\nsys.setrecursionlimit.seen = 1",
     "members of a flag": "from re import *\nA._value2member_map_[1] = 2",
     "number kept by a flag": "import re\nclass N(int):\n    def __hash__(self):\n        return 1\nre.compile('a', N(0))",
     "one name, two things by star": "def f():\n    global add\n    from collections import Counter as add\nfrom operator import *\nadd.seen = 1",

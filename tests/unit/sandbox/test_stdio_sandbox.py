@@ -91,6 +91,10 @@ def test_a_program_that_never_ends_costs_ten_limits_at_most(box):
         "import sys\ninput = sys.stdin.readline\nprint(input(), input(), sep='', end='')",
         "try:\n    while True: print(input())\nexcept EOFError: pass",
         "import sys\nprint(sys.stdin.read(), end='')\nsys.stdout.close()",
+        "import sys\ndef r(n): return n and 1 + r(n - 1)\nassert r(997) == 997 and sys.getrecursionlimit() == 1000\n"
+        "assert [sys.stdin.name, sys.stdout.name, sys.stderr.name] == ['<stdin>', '<stdout>', '<stderr>']\n"
+        "print(sys.stdin.read(), end='')",
+        "# coding: latin-1\nassert len('\u00fc') == 2\nimport sys\nprint(sys.stdin.read(), end='')",
         "from dataclasses import dataclass\n@dataclass\nclass P:\n    x: int\nimport pickle, sys\n"
         "assert pickle.loads(pickle.dumps(P(1))) == P(1)\nprint(sys.stdin.read(), end='')",
     ],

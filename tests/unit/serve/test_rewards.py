@@ -101,6 +101,24 @@ def test_a_reward_is_the_share_of_tests_passed_in_order():
     assert not found[-1].valid
 
 
+@pytest.mark.parametrize("canonical", [None, "    return x\n"])
+def test_what_completes_a_prompt_is_found_in_it_where_no_name_is_given(canonical):
+    prompt = 'import math\n\n\ndef g(x):\n    return x\n\n\ndef f(x):\n    """Double."""\n'
+    method = "class S:\n    def f(self, x):\n"
+    check = "def check(candidate):\n    assert candidate(1) == 1\n"
+    known = {"canonical": canonical}
+    found = marked(
+        [
+            {"prompt": prompt, "completion": "    return g(x)\n", "tests": TESTS, **known},
+            {"prompt": prompt, "code": f"```python\n{prompt}    return x\n```", "tests": TESTS, **known},
+            {"prompt": prompt, "completion": "    return g(x)\n", "tests": check, **known},
+            {"prompt": method, "completion": "        return x\n", "tests": ["S().f(1) == 1"]},
+            {"prompt": prompt, "completion": "    return None\n", "tests": TESTS, **known},
+        ]
+    )
+    assert [one.reward for one in found] == [1.0, 1.0, 1.0, 1.0, 0.0]
+
+
 def test_a_draft_in_a_thought_is_not_the_answer():
     draft, answer = f"<think>\n```python\n{RIGHT}```\n", f"</think>\n```python\n{SEVEN}```\n"
     swapped = f"<think>\n```python\n{SEVEN}```\n</think>\n```python\n{RIGHT}```\n"
@@ -533,6 +551,10 @@ BAD = [
     ),
     ({"code": "x", "tests": TESTS, "id": [1]}, "'id' is neither"),
     ({"code": "x", "tests": TESTS, "kind": "module"}, "'kind' is 'module' (one of function, class, text)"),
+    ({"code": "x", "tests": TESTS, "prompt": "Write f."}, "'prompt' is not Python, and begins no definition"),
+    ({"code": "x\ud800", "tests": TESTS}, "'code' holds half a character, at 1 (a lone surrogate)"),
+    ({"code": "x", "tests": ["f(1) == '\ud800'"]}, "'program' holds half a character"),
+    ({"code": "x", "tests": TESTS, "id": "\ud800"}, "'id' holds half a character"),
     ({"code": "x", "tests": TESTS, "timeot": 3}, "unknown field 'timeot' (did you mean 'timeout'?)"),
     ({"code": "x", "task_id": "t/1"}, "'task_id' without 'benchmark'"),
     ({"code": "x", "benchmark": "b", "tests": TESTS, "task_id": "t/1"}, "'tests' beside 'benchmark'"),
@@ -552,6 +574,8 @@ OF_THE_ITEM = (
     "has no task",
     "unknown comparison",
     "calls and asserts nothing",
+    "half a character",
+    "'prompt' is not Python",
 )
 """What nobody can mark, however well it is written: the others of its batch are none the worse."""
 

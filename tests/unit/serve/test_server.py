@@ -253,6 +253,13 @@ COMPUTING = {
     "import sys as other\nprint(other.argv)": 1,
     "import sys\nprint(getattr(sys, 'executable'))": 1,
     "().__class__.__base__": 1,
+    "d = 0\ndef r():\n    global d\n    d += 1\n    r()\ntry: r()\nexcept RecursionError: print(d)\n": 0,
+    "import sys\nsys.setrecursionlimit(5000)\ndef r(n): return n and 1 + r(n - 1)\nprint(r(4990))\n": 0,
+    "import sys\nsys.exit(2**70)": 1,
+    "import sys\nsys.exit(-1 << 63)": 0,
+    "import sys\nprint(sys.stdin.name, sys.stdout.errors)": 1,
+    "# coding: latin-1\nprint('\u00fc')": 1,
+    "print(1 is 1)": 1,
 }
 
 
@@ -387,7 +394,7 @@ BAD = [
     ({"content": b"\xff", "headers": JSON}, 400, "the body is not UTF-8: byte 0"),
     ({"content": '{"items": NaN}', "headers": JSON}, 400, "NaN is not a JSON number"),
     ({"content": "[" * 200_000, "headers": JSON}, 400, "nested too deeply"),
-    ({"content": '{"items": [{"code": "\\ud800"}]}', "headers": JSON}, 400, "half a character"),
+    ({"content": '{"items": [{"code": "x", "timeot": "\\ud800"}]}', "headers": JSON}, 400, "unknown field 'timeot'"),
     ({"content": '{"items": ' + "9" * 5000 + "}", "headers": JSON}, 400, "the body is not JSON"),
     ({"content": json.dumps(GOOD)}, 415, "send 'Content-Type: application/json'"),
     ({"data": {"a": "b"}}, 415, "application/x-www-form-urlencoded"),
@@ -414,13 +421,14 @@ BAD = [
 def test_an_item_that_nobody_can_mark_does_not_refuse_its_batch(client):
     items = [
         item(RIGHT), {"code": RIGHT, "benchmark": "quiz", "task_id": "t/9"}, {"code": RIGHT, "tests": ["def f(:"]},
-        item(RIGHT),
+        item(RIGHT), {"id": "h", "code": "\ud800", "tests": ["f(1) == 2"]}, {"id": "\ud800", "code": "x", "tests": ["x == 1"]},
     ]  # fmt: skip
 
-    got = client.post("/v1/mark", json={"items": items}).json()["results"]
+    got = client.post("/v1/mark", content=json.dumps({"items": items}), headers=JSON).json()["results"]
 
-    assert [one["reward"] for one in got] == [1.0, None, None, 1.0]
-    assert [one["reason"] for one in got] == [None, "undefined", "undefined", None]
+    assert [one["reward"] for one in got] == [1.0, None, None, 1.0, None, None]
+    assert [one["reason"] for one in got] == [None, "undefined", "undefined", None, "undefined", "undefined"]
+    assert ([one["id"] for one in got[4:]], "half a character" in got[4]["message"]) == (["h", "items[5]"], True)
     assert "'quiz' has no task 't/9'" in got[1]["message"]
     assert "does not parse" in got[2]["message"]
 

@@ -185,7 +185,8 @@ def test_the_command(tmp_path):
     base = ("judge", "correct", "--judged", judged, "--labels", labels, "--score", "judge")
 
     code, out, err = markbook(*base, "--systems", "new", "old", "--by", "topic", "--json")
-    shown, in_clusters = markbook(*base, "--target", "0.03"), markbook(*base, "--cluster", "id")
+    shown = markbook(*base, "--systems", "new", "old", "--target", "0.03")
+    in_clusters = markbook(*base, "--cluster", "id")
 
     report = json.loads(out)
     assert code == 0, err
@@ -198,6 +199,28 @@ def test_the_command(tmp_path):
     assert "corrected" in shown[1]
     assert "more labels bring the half-width to" in shown[1]
     assert "the labels lie in 60 clusters: how many more are needed is not computed" in in_clusters[1]
+
+
+@pytest.mark.parametrize("apart", ["index", "system"])
+def test_several_rows_of_an_item_are_one_cluster(tmp_path, apart):
+    rows = [
+        {
+            "id": f"i{item}",
+            apart: attempt if apart == "index" else f"s{attempt}",
+            "score": (item % 10) / 10,
+            "item": item,
+        }
+        for item in range(60)
+        for attempt in range(5)
+    ]
+    judged = written(tmp_path / "j", rows)
+    labels = written(tmp_path / "l", [{**row, "label": float(row["item"] % 4 > 0)} for row in rows[:150]])
+
+    by_itself = corrected(tmp_path, "--judged", judged, "--labels", labels)[1]
+    by_name = corrected(tmp_path, "--judged", judged, "--labels", labels, "--cluster", "item")[1]
+
+    assert by_itself["problems"] == ["the 300 rows are of 60 items: the rows of an item count as one cluster"]
+    assert {**by_itself, "problems": []} == by_name
 
 
 def test_too_few_labels_exit_3_with_the_reason(tmp_path):
@@ -262,6 +285,14 @@ def test_files_of_two_raters_merge_and_a_later_word_replaces_an_earlier_one(tmp_
 
     assert folded["stats"]["labels_mean"] == pytest.approx((0.5 + 1) / 2)
     assert folded == named
+    assert folded["problems"] == ["10 labels are replaced by a later line of the same rater"]
+
+    # between files there is no order that says which word is the last
+    written(folder / "c.jsonl", [{"id": 3, "rater": "a", "label": 0}])
+    code, _, err = corrected(tmp_path, "--judged", judged, "--labels", folder)
+
+    assert code == 2
+    assert f"{folder}/c.jsonl:1: the rater 'a' says something else of item '3' at {folder}/a.jsonl:24" in err
 
 
 JUDGED = [{"id": f"i{at}", "system": "new", "score": at % 10 / 10} for at in range(100)]
@@ -289,6 +320,11 @@ def test_only_one_side_need_name_the_only_system(tmp_path, of_row, of_label):
     (
         [{"id": row["id"], "score": row["score"]} for row in JUDGED],
         [*said(40, system="A"), {"id": "i50", "system": "B", "label": 0.0}],
+        "l.jsonl:41: labels of 'A' and of 'B', and the judged rows do not say whose they are",
+    ),
+    (
+        [{"id": row["id"], "score": row["score"]} for row in JUDGED],
+        [*said(40, model="A", system=None), {"id": "i50", "model": "B", "system": None, "label": 0.0}],
         "l.jsonl:41: labels of 'A' and of 'B', and the judged rows do not say whose they are",
     ),
     (JUDGED, [{"id": "i1", "score": 1}], "l.jsonl:1: no key 'label': row skipped"),

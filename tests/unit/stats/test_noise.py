@@ -74,6 +74,30 @@ def test_reliability_is_that_of_all_repeats_also_of_an_odd_number(k):
     assert found.intervals["reliability"].low < k / (k + 1) < found.intervals["reliability"].high
 
 
+def test_neither_the_order_of_runs_nor_of_items_moves_a_number(tmp_path):
+    rng = random.Random(5)
+    runs = [[float(rng.random() < share) for share in (0.1, 0.9, 0.5, 0.7) * 3] for _ in range(3)]
+
+    def noise_of(*runs):
+        files = []
+        for number, values in enumerate(runs):
+            files.append(tmp_path / f"{number}.jsonl")
+            rows = [{"id": at, "model": "m", "score": value} for at, value in values]
+            files[-1].write_text("".join(json.dumps(row) + "\n" for row in rows))
+        result = run_cli("noise", *files, "--map", "item=id,model=model,score=score", "--json")
+        assert result.exit_code == 0
+        return json.loads(result.stdout)
+
+    orders = [
+        noise_of(*([*enumerate(runs[at])][::step] for at in order))
+        for order in itertools.permutations(range(3))
+        for step in (1, -1)
+    ]
+
+    assert orders[0]["models"][0]["reliability"] is not None
+    assert all(order == orders[0] for order in orders)
+
+
 def test_items_that_never_flip_are_reliable_and_coin_tosses_are_not():
     rng = random.Random(2)
     assert split_half([[float(at % 2)] * 4 for at in range(20)]) == pytest.approx(1.0)
@@ -201,3 +225,17 @@ def test_a_scale_whose_top_is_not_one_has_no_passes(limits):
     sheet = Sheet("grade", {"m": {"a": Cell(1.0, values=(1.0, 1.0))}}, limits, origins={"m": (0, "m")})
 
     assert noise_of_model("m", sheet).pass_hat == {}
+
+
+def test_drawn_numbers_depend_neither_on_the_order_of_items_nor_on_which_model_comes_first():
+    rng = random.Random(3)
+    first, second = ([rng.random() for _ in range(40)] for _ in range(2))
+    shuffled = rng.sample(range(40), 40)
+
+    p = stats.sign_flip_test(first, second, n_resamples=5_000).p
+    turned = stats.sign_flip_test(second, first, n_resamples=5_000).p
+    moved = stats.sign_flip_test([first[at] for at in shuffled], [second[at] for at in shuffled], n_resamples=5_000)
+
+    assert p == turned == moved.p
+    means = [stats.bootstrap_mean(values, n_resamples=2_000) for values in (first, [first[at] for at in shuffled])]
+    assert (means[0].low, means[0].high) == (means[1].low, means[1].high)

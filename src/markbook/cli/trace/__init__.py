@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from markbook.cli.options import say
-from markbook.errors import UsageError
+from markbook.errors import OutputError, UsageError, os_errors_as
 
 if TYPE_CHECKING:
     from markbook.trace import Reference
@@ -22,6 +22,24 @@ Examples:
   markbook trace trajectories.json --reference-from-best
   markbook trace trajectories.json --run 9 --html page.html
 """
+
+
+def trace_page(file: Path) -> str:
+    """Return the page of a trace file as `markbook view` shows it.
+
+    Raises:
+        DataError: nothing in it can be read as a run.
+    """
+    from markbook.cli.trace.page import RunPages, render_page
+    from markbook.cli.trace.terminal import TraceSum
+    from markbook.metrics.graph import trace_metrics
+    from markbook.traces import read_traces
+
+    total, pages = TraceSum(file.name, "corrected"), RunPages()
+    for run in read_traces(file):
+        total.add(run, trace_metrics(run))
+        pages.add(run, total.count, is_wanted=run is total.shown)
+    return render_page(total, pages)
 
 
 @click.command("trace", epilog=_EXAMPLES)
@@ -98,9 +116,10 @@ def command(
         here = ", ".join(sorted(filter(None, names))[:_NAMED]) or "without a name"
         say(f"markbook: no run here belongs to the reference of {', '.join(unused[:_NAMED])}; the runs are {here}")
     if html is not None and pages is not None:
-        from markbook.cli.trace.page import write_page
+        from markbook.cli.trace.page import render_page
 
-        write_page(total, pages, html)
+        with os_errors_as(OutputError, "the page cannot be written", html):
+            html.write_text(render_page(total, pages), encoding="utf-8", newline="\n")
         # On stderr: standard output may be JSON that a program reads.
         click.echo(f"wrote {html}", err=True)
     if as_json:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from markbook.errors import OutputError, os_errors_as
 from markbook.metrics.graph import balance, centrality, paths, tools
 from markbook.metrics.graph.all_metrics import METRICS, PRIMARY
 from markbook.metrics.graph.paths import GraphMetric
@@ -110,27 +109,21 @@ class RunPages:
         self.shown.insert(0 if is_wanted else len(self.shown), about)
 
 
-def write_page(total: TraceSum, pages: RunPages, path: Path) -> None:
-    """Write the page of a file and the steps of its runs.
-
-    Raises:
-        OutputError: the file cannot be written.
-    """
+def render_page(total: TraceSum, pages: RunPages) -> str:
+    """Return the page of a file and the steps of its runs."""
     from markbook.report.html import environment, policy, style, trust
 
     folder = Path(__file__).parent
     looks = style() + (folder / "page.css").read_text(encoding="utf-8")
     # This page alone has its blocks indented: what stands before them is not printed.
     templates = environment().overlay(lstrip_blocks=True)
-    text = templates.from_string((folder / "page.html.j2").read_text(encoding="utf-8")).render(
+    return templates.from_string((folder / "page.html.j2").read_text(encoding="utf-8")).render(
         view(total),
         shown=pages.shown,
         with_steps={run["number"] for run in pages.shown},
         style=trust(looks),
         policy=policy(looks, ""),
     )
-    with os_errors_as(OutputError, "the page cannot be written", path):
-        path.write_text(text, encoding="utf-8", newline="\n")
 
 
 def find_link(address: str, name: str) -> str:

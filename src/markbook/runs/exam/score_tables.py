@@ -362,8 +362,8 @@ _TITLES: tuple[tuple[Grouping, str, str], ...] = (
     ("problem_type", "By problem type", "Type"),
 )
 NOT_SEPARATED = (
-    "Verdicts were not separated (--in-process): every test ran beside the answer that it tests, and every pass is "
-    "unchecked, for an answer can forge it."
+    "Verdicts were not separated (--in-process): the tests ran in the solution's process, and every pass is "
+    "unchecked, because a solution can forge it."
 )
 """What stands in the head of every report of such a run."""
 

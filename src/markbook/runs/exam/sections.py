@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from markbook.report import charts
 from markbook.report.charts import Picture
-from markbook.report.page import MOST_BYTES, Chart, Page, Problem, Section, ShownAnswer, ShownTest
+from markbook.report.page import MOST_BYTES, Chart, Page, Problem, Section, ShownAnswer, ShownTest, find_difference
 from markbook.results.comparison import MOST_COMPARED, SOLVED, Comparison, choose_pairs, make_headline, tables, too_many
 from markbook.results.sheet import STATUSES, Headline, Status, find_status
 from markbook.results.summary import methods_note
@@ -32,7 +32,6 @@ MODELS_SHOWN = 8
 FAILURES_SHOWN = 3
 """Failed tests of an answer that are explained."""
 PRINTED_CAP = 500
-_DIFF_LINES = 400
 
 
 def chosen_places(tallies: Sequence[Tally]) -> list[int]:
@@ -84,11 +83,7 @@ def choose_problems(view: ExamView, tallies: Sequence[Tally]) -> list[Problem]:
     spent = 0
     for index in places:
         problem = _problem(index, tallies, {model: rows.get(index, []) for model, rows in attempts.items()}, statuses)
-        # What is foreign in it, about as many characters as it takes on the page.
-        spent += len(problem.prompt) + sum(len(answer.code) + len(answer.error) for answer in problem.answers)
-        spent += sum(answer.why.size for answer in problem.answers if answer.why)
-        spent += sum(len(check.text) for check in problem.checks) + 60 * len(problem.checks) * len(problem.answers)
-        spent += sum(map(len, problem.difference[2]) if problem.difference else ()) + 120 * len(problem.outcomes)
+        spent += problem.size
         # The first is shown whatever its size: a page without any problem would help nobody.
         if problems and spent > MOST_BYTES:
             break
@@ -132,15 +127,6 @@ def _problem(
             else:
                 words.append("passed" if result[at].passed else "failed")
         checks.append(ShownTest(texts[at] if at < len(texts) else f"assertion {at + 1}", tuple(words)))
-    right = next((answer for answer in answers if answer.status == "passed"), None)
-    wrong = next((answer for answer in answers if answer.status != "passed" and answer.code.strip()), None)
-    difference = None
-    if right is not None and wrong is not None:
-        import difflib  # late: right answers alone need none of it; its time grows with the square of the lines
-
-        old, new = (answer.code.splitlines()[:_DIFF_LINES] for answer in (right, wrong))
-        if lines := tuple(difflib.unified_diff(old, new, lineterm="", n=2))[2:]:
-            difference = right.label, wrong.label, lines
     return Problem(
         id=sample.id,
         topic=get_group(sample, "topic"),
@@ -150,7 +136,7 @@ def _problem(
         checks=tuple(checks),
         answers=tuple(answers),
         outcomes=tuple(_outcome(tally, index, statuses.get((tally.model, index))) for tally in tallies),
-        difference=difference,
+        difference=find_difference(answers),
     )
 
 
@@ -255,13 +241,10 @@ def exam_sections(tallies: Sequence[Tally], comparison: Comparison | None) -> li
     sections.append(_errors(tallies))
     if any(tally.results for tally in tallies):
         rows = tuple((tally.model, *(f"{tally.results[name]:,}" for name in _RESULTS)) for tally in tallies)
-        table = Table(
-            title="Tests of programs that read and write",
-            headers=("Model", *(words if name == "-" else f"{words} ({name})" for name, words in _RESULTS.items())),
-            rows=rows,
-            numeric=frozenset(range(1, len(_RESULTS) + 1)),
-            note="Without --all-tests those behind a program's first failed test are not run.",
-        )
+        headers = ("Model", *(words if name == "-" else f"{words} ({name})" for name, words in _RESULTS.items()))
+        note = "Without --all-tests those behind a program's first failed test are not run."
+        numeric = frozenset(range(1, len(headers)))
+        table = Table("Tests of programs that read and write", headers, rows, numeric, note)
         lead = "Each test is a process of its own; what it printed was compared outside of it."
         sections.append(Section("programs", "Programs", lead, (table,)))
     if comparison is not None:
@@ -273,15 +256,11 @@ def exam_sections(tallies: Sequence[Tally], comparison: Comparison | None) -> li
     return sections
 
 
-def _bar(value: float | None, low: float | None, high: float | None) -> dict[str, float | None]:
+def _bar(number: Summary | Estimate) -> dict[str, float | None]:
     """Return a 0..1 number and the ends of its interval as 0..100 for a chart; where there is none, they are the number."""
-    ends = {"value": value, "low": value if low is None else low, "high": value if high is None else high}
+    value, interval = number.value, number.interval
+    ends = {"value": value, "low": interval.low if interval else value, "high": interval.high if interval else value}
     return {name: None if end is None else round(100 * end, 2) for name, end in ends.items()}
-
-
-def _ends(summary: Summary) -> tuple[float | None, float | None]:
-    """Return the ends of a number's interval; None where it has none."""
-    return (summary.interval.low, summary.interval.high) if summary.interval else (None, None)
 
 
 def _scores(tallies: Sequence[Tally], comparison: Comparison | None) -> Section:
@@ -298,63 +277,40 @@ def _scores(tallies: Sequence[Tally], comparison: Comparison | None) -> Section:
             f"{tally.n_unchecked:,}",
         )  # fmt: skip
         rows.append((*row, groups[tally.model]) if groups else row)
-        marks.append({"name": tally.model, **_bar(total.value, *_ends(total))})
+        marks.append({"name": tally.model, **_bar(total)})
     note = "Models that share a letter do not differ significantly." if groups else ""
     headers = (
         "Model", "Score", f"{level} CI", "Attempted score", "Answered", "Error rate", "Separated verdicts", "Unchecked",
         *(["Group"] if groups else []),
     )  # fmt: skip
-    table = Table(
-        title="Scores, 0 to 100",
-        headers=headers,
-        rows=tuple(rows),
-        numeric=frozenset(range(1, 8)),
-        note=" ".join(part for part in (note, methods) if part),
-    )
-    order = [tally.model for tally in tallies]
-    alt = f"Exam score of each model with its {level} CI: " + "; ".join(
-        f"{row[0]} {row[1]} {row[2]}" for row in rows[:SERIES_SHOWN]
-    )
-    return Section(
-        id="scores",
-        title="Scores",
-        lead="The mean over all problems; an absent answer counts 0. The attempted score leaves absent answers out.",
-        tables=(table,),
-        chart=Chart(charts.intervals(marks, order, "Exam score"), alt),
-    )
+    note = " ".join(part for part in (note, methods) if part)
+    table = Table("Scores, 0 to 100", headers, tuple(rows), frozenset(range(1, 8)), note)
+    picture = charts.intervals(marks, [tally.model for tally in tallies], "Exam score")
+    alt = f"Exam score of each model with its {level} CI: {'; '.join(' '.join(row[:3]) for row in rows[:SERIES_SHOWN])}"
+    lead = "The mean over all problems; an absent answer counts 0. The attempted score leaves absent answers out."
+    return Section("scores", "Scores", lead, (table,), Chart(picture, alt))
 
 
 def _differences(comparison: Comparison) -> Section:
-    comparison_tables = tables(comparison)
-    pairs = choose_pairs(comparison, all_pairs=False)
     rows: list[dict[str, object]] = []
     order: list[str] = []
-    for pair in pairs:
+    for pair in choose_pairs(comparison, all_pairs=False):
         name = f"{terminal(pair.first, limit=24)} − {terminal(pair.second, limit=24)}"
         # Names that are one when they are cut would be one line of the chart.
         if name in order:
             name = f"{name} ({len(order) + 1})"
-        gap = pair.difference
         order.append(name)
-        rows.append(
-            {
-                "name": name,
-                **_bar(gap.value, gap.low, gap.high),
-                "verdict": "distinguishable" if pair.distinguishable else "not distinguishable",
-            }
-        )
+        verdict = "distinguishable" if pair.distinguishable else "not distinguishable"
+        rows.append({"name": name, **_bar(pair.difference), "verdict": verdict})
     n_different = sum(pair.distinguishable for pair in comparison.pairs)
     alt = f"Paired difference of each two models with its interval; {n_different} of {len(comparison.pairs)} are distinguishable."
-    return Section(
-        id="differences",
-        title="Are the models different?",
-        lead=(
-            "Two models are compared on the same problems, so that hard and easy ones weigh on both alike. Where the "
-            "interval holds 0 or the adjusted p is not small, the order of the two may be chance."
-        ),
-        tables=[table for table in comparison_tables if table.title in ("Paired differences", "Wins")],
-        chart=Chart(charts.forest(rows, order, "Difference in points"), alt),
+    lead = (
+        "Two models are compared on the same problems, so that hard and easy ones weigh on both alike. Where the "
+        "interval holds 0 or the adjusted p is not small, the order of the two may be chance."
     )
+    tables_shown = [table for table in tables(comparison) if table.title in ("Paired differences", "Wins")]
+    chart = Chart(charts.forest(rows, order, "Difference in points"), alt)
+    return Section("differences", "Are the models different?", lead, tables_shown, chart)
 
 
 def _groups(tallies: Sequence[Tally], grouping: Grouping) -> Section | None:
@@ -374,28 +330,20 @@ def _groups(tallies: Sequence[Tally], grouping: Grouping) -> Section | None:
             (group, str(len(places)), *(_SCALE.with_interval(score.value, score.interval) for _, score in scores))
         )
         for tally, score in scores:
-            cells.append(
-                {
-                    "line": group, "x": group.removeprefix("level_"), "column": tally.model, "series": tally.model,
-                    **_bar(score.value, *_ends(score)), "shown": _SCALE.value(score.value)
-                }
-            )  # fmt: skip
+            names = {"line": group, "x": group.removeprefix("level_"), "column": tally.model, "series": tally.model}
+            cells.append({**names, **_bar(score), "shown": _SCALE.value(score.value)})
     models, level = [tally.model for tally in tallies], format_level(intervals)
-    table = Table(
-        title=f"{title}: score by model",
-        headers=(title if grouping != "problem_type" else "Kind", "Problems", *models),
-        rows=tuple(rows),
-        numeric=frozenset(range(1, len(models) + 2)),
-        note=f"{level} CI in brackets.",
-    )
+    headers = (title if grouping != "problem_type" else "Kind", "Problems", *models)
+    numeric = frozenset(range(1, len(headers)))
+    table = Table(f"{title}: score by model", headers, tuple(rows), numeric, f"{level} CI in brackets.")
     if grouping == "complexity":
         levels = [group.removeprefix("level_") for group in groups]
         picture = _curves(cells, models, ("Complexity", "Score"), levels, band=False)
         lead = f"Harder problems to the right; bars are {level} CIs, wide where a level has few problems."
     else:
-        groups_shown = set(groups[:LINES_SHOWN])
+        groups_shown = groups[:LINES_SHOWN]
         picture = charts.heat_map(
-            [c for c in cells if c["line"] in groups_shown], models, groups[:LINES_SHOWN], "Score"
+            [cell for cell in cells if cell["line"] in groups_shown], models, groups_shown, "Score"
         )
         lead = "Score of each model in each group, 0 to 100. Small groups say little: look at their number of problems."
     alt = f"Scores by {title.lower()} for {len(models)} models; the table below has the same numbers."
@@ -403,13 +351,8 @@ def _groups(tallies: Sequence[Tally], grouping: Grouping) -> Section | None:
 
 
 def _curves(
-    cells: Sequence[Mapping[str, object]],
-    models: Sequence[str],
-    titles: tuple[str, str],
-    order: Sequence[str],
-    *,
-    band: bool,
-) -> Picture:
+    cells: Sequence[Mapping[str, object]], models: Sequence[str], titles: tuple[str, str], order: Sequence[str], *, band: bool
+) -> Picture:  # fmt: skip
     """Return the lines of the first models; the table has every model."""
     first = models[:SERIES_SHOWN]
     lines = [cell for cell in cells if cell["series"] in first]
@@ -419,16 +362,12 @@ def _curves(
 def _base_and_plus(passes: Mapping[str, Mapping[str, Estimate]]) -> Section:
     """Return pass@k by the base tests beside that by all tests."""
     names = list(dict.fromkeys(name for estimates in passes.values() for name in estimates))
-    rows = [
-        (
-            model,
-            *(
-                _SCALE.with_interval(estimate.value, estimate.interval) if estimate else NOTHING
-                for estimate in map(estimates.get, names)
-            ),
+    rows = []
+    for model, estimates in passes.items():
+        numbers = [estimates.get(name) for name in names]
+        rows.append(
+            (model, *(_SCALE.with_interval(number.value, number.interval) if number else NOTHING for number in numbers))
         )
-        for model, estimates in passes.items()
-    ]
     level = format_level(estimate.interval for estimates in passes.values() for estimate in estimates.values())
     table = Table(f"pass@k with {level} CIs", ("Model", *names), tuple(rows), frozenset(range(1, len(names) + 1)))
     lead = "By the tests of the original benchmark alone (base), and by these and the added ones together."
@@ -447,17 +386,12 @@ def _passes(tallies: Sequence[Tally], most: int) -> Section:
             estimates.append(estimate.interval)
             line.append(_SCALE.with_interval(estimate.value, estimate.interval))
             if estimate.value is not None:
-                bar = _bar(estimate.value, estimate.low, estimate.high)
-                cells.append({"series": tally.model, "x": str(k), **bar})
+                cells.append({"series": tally.model, "x": str(k), **_bar(estimate)})
         rows.append(tuple(line))
     models = [tally.model for tally in tallies]
-    table = Table(
-        title=f"pass@k with {format_level(estimates)} CIs",
-        headers=("Model", *(f"pass@{k}" for k in steps)),
-        rows=tuple(rows),
-        numeric=frozenset(range(1, len(steps) + 1)),
-        note=f"{NOTHING}: a problem has fewer than k attempts. A problem without an attempt counts as unsolved.",
-    )
+    headers, numeric = ("Model", *(f"pass@{k}" for k in steps)), frozenset(range(1, len(steps) + 1))
+    note = f"{NOTHING}: a problem has fewer than k attempts. A problem without an attempt counts as unsolved."
+    table = Table(f"pass@k with {format_level(estimates)} CIs", headers, tuple(rows), numeric, note)
     picture = _curves(cells, models, ("k", "pass@k"), [str(k) for k in steps], band=True)
     lead = "The chance that at least one of k attempts passes every test; the band is the error over problems."
     return Section("passes", "pass@k", lead, (table,), Chart(picture, "pass@k against k, one line a model"))
@@ -474,32 +408,18 @@ def _errors(tallies: Sequence[Tally]) -> Section:
         for index, (kind, count) in enumerate(zip(kinds, counts, strict=True)):
             share = 100 * count / tally.n_evaluated if tally.n_evaluated else 0.0
             cells.append({"name": tally.model, "kind": kind, "value": round(share, 2), "place": index})
-    table = Table(
-        title="What became of the attempts",
-        headers=("Model", "All tests passed", "Some passed", "None passed", *kinds, "Attempts", "Error rate"),
-        rows=tuple(rows),
-        numeric=frozenset(range(1, len(kinds) + 6)),
-        note="A failed test is not an error. The error rate is errors over attempts, 0 to 100.",
-    )
-    order = [tally.model for tally in tallies]
-    picture = charts.stack_bars(cells, order, kinds, "Share of attempts, %")
-    lead = "Attempts that raised an error, by kind."
-    return Section(
-        "errors", "Errors", lead, (table,), Chart(picture, "Share of attempts with an error, by kind and model")
-    )
+    headers = ("Model", "All tests passed", "Some passed", "None passed", *kinds, "Attempts", "Error rate")
+    note = "A failed test is not an error. The error rate is errors over attempts, 0 to 100."
+    table = Table("What became of the attempts", headers, tuple(rows), frozenset(range(1, len(headers))), note)
+    picture = charts.stack_bars(cells, [tally.model for tally in tallies], kinds, "Share of attempts, %")
+    chart = Chart(picture, "Share of attempts with an error, by kind and model")
+    return Section("errors", "Errors", "Attempts that raised an error, by kind.", (table,), chart)
 
 
 _RESULTS = {
-    "AC": "Right",
-    "WA": "Wrong answer",
-    "TLE": "Too slow",
-    "MLE": "Too much memory",
-    "RTE": "Crashed",
-    "OLE": "Printed too much",
-    "CE": "No program",
-    "JE": "Judge's fault",
-    "-": "Not run",
-}
+    "AC": "Right", "WA": "Wrong answer", "TLE": "Too slow", "MLE": "Too much memory", "RTE": "Crashed",
+    "OLE": "Printed too much", "CE": "No program", "JE": "Judge's fault", "-": "Not run",
+}  # fmt: skip
 
 
 # The page of an exam.

@@ -51,13 +51,18 @@ def review_sheet(view: ReviewsView, metric: str | None) -> Sheet:
         raise UsageError(f"a review has no number {chosen!r}", hint=suggest(chosen, keys))
     tier, _, field = chosen.partition(".")
     values: dict[str, dict[str, list[float | Missing]]] = {system: {} for system in systems}
+    parts_by_system: dict[str, set[str]] = {system: set() for system in systems}
     for row in view.rows():
         part = get_tier(row, tier)
         if row["system"] not in values:
             raise DataError(
                 f"results.jsonl is damaged: the summary has no system {row['system']!r:.60}", at=str(view.run.folder)
             )
-        values[row["system"]].setdefault(str(row["paper_id"]), []).append(get_value(part, field, part))
+        value = get_value(part, field, part)
+        values[row["system"]].setdefault(str(row["paper_id"]), []).append(value)
+        weights_used = part.get("weights_used")
+        if chosen == COMPOSITE and isinstance(value, float) and isinstance(weights_used, Mapping):
+            parts_by_system[row["system"]].add(", ".join(sorted(map(str, weights_used))))
     all_values = [
         row for papers in values.values() for rows in papers.values() for row in rows if isinstance(row, float)
     ]
@@ -81,12 +86,18 @@ def review_sheet(view: ReviewsView, metric: str | None) -> Sheet:
         # A paper's id may hold dots, so every part before one may be it.
         for end in (at for at, sign in enumerate(base) if sign == "." and kind == "papers"):
             files.setdefault(base[:end], []).append(content)
+    # By `--policy renormalise` a composite is over what there is: one without its time is another number than one with.
+    all_parts = sorted({part for parts in parts_by_system.values() for part in parts})
+    lists = "; ".join(f"{system}: {' or '.join(sorted(parts))}" for system, parts in parts_by_system.items() if parts)
+    note = f"Composites are over different metrics, and without a low one the score is higher ({lists})."
+    signature = review_signatures(view.manifest.get("config", {}), chosen)[""]
     return Sheet(
         chosen,
         marks,
         range=limits,
         digests={paper: digest(files[paper]) for paper in every if paper in files},
-        signatures=review_signatures(view.manifest.get("config", {}), chosen),
+        signatures={"": f"{signature}|parts:{all_parts[0]}" if len(all_parts) == 1 else signature},
+        notes=(note,) if len(all_parts) > 1 else (),
     )
 
 

@@ -317,15 +317,12 @@ def _paper(
             numbers += [f"{tier}: {', '.join(values)}"] if values else []
         answers.append(
             ShownAnswer(
-                row["system"], label, status, score, 0, 0, "", error=cut(reasons, 1500),
-                note=cut("; ".join(numbers), 3000), evidence=room(judges_said(row["tier2"]))
+                row["system"], label, status, score, error=cut(reasons, 1500), note=cut("; ".join(numbers), 3000),
+                evidence=room(judges_said(row["tier2"])),
             )
         )  # fmt: skip
     more = f"The first {len(rows)} of {total} reviews; results.jsonl has all." if total > len(rows) else ""
-    return Problem(
-        id=paper, topic="", complexity="", kind="", prompt=more, checks=(), answers=tuple(answers),
-        outcomes=tuple(outcomes),
-    )  # fmt: skip
+    return Problem(paper, more, tuple(answers), tuple(outcomes))
 
 
 # A review run's summary as Markdown and as tables for the terminal.

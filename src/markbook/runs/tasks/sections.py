@@ -288,13 +288,8 @@ def _contexts(gaps: Sequence[ContextGap], tasks: Mapping[str, TaskRecord]) -> Se
         "Metric", "Contexts", "Task", "Difference", f"{format_level(gap.interval for gap in gaps)} CI", "p", "p adjusted",
         "Rows", "MDE", "Verdict",
     )  # fmt: skip
-    table = Table(
-        title="Contexts compared on the same rows",
-        headers=headers,
-        rows=tuple(rows),
-        numeric=frozenset({3, 4, 5, 6, 7, 8}),
-        note="First context minus second. Adjusted by Holm over the whole table.",
-    )
+    note = "First context minus second. Adjusted by Holm over the whole table."
+    table = Table("Contexts compared on the same rows", headers, tuple(rows), frozenset(range(3, 9)), note)
     lead = "What the model gains from context, row by row."
     chart = Chart(charts.forest(cells, order, "Difference"), "Paired differences between contexts") if cells else None
     return Section("contexts", "Contexts", lead, (table,), chart)
@@ -311,7 +306,6 @@ def _problem(view: TasksView, task: str, sample: str, rows: Sequence[TaskAnswer]
                 model=model,
                 label=f"{model}, {' '.join([*parts, str(row['index'] + 1)])}" if len(rows) > 1 else model,
                 status=answer_status(row, main_metric(view)[0]),
-                score=None,
                 passed=int(bool(tests and tests["passed"])),
                 total=1 if tests else 0,
                 code=cut(str(row.get("text") or ""), _TEXT_CAP),
@@ -329,10 +323,8 @@ def _problem(view: TasksView, task: str, sample: str, rows: Sequence[TaskAnswer]
         worst = outcomes.get(answer.model)
         if worst is None or STATUSES.index(answer.status) > STATUSES.index(worst[1]):
             outcomes[answer.model] = answer.model, answer.status, detail if is_named else ""
-    return Problem(
-        id=sample, topic=task, complexity="", kind="", prompt=cut(question(rows[0]), _TEXT_CAP), checks=(), answers=tuple(answers),
-        outcomes=tuple(outcomes.values()),
-    )  # fmt: skip
+    prompt = cut(question(rows[0]), _TEXT_CAP)
+    return Problem(sample, prompt, tuple(answers), tuple(outcomes.values()), topic=task)
 
 
 def answer_status(row: TaskAnswer, metric: str) -> Status:

@@ -19,7 +19,7 @@ from markbook.results.sheet import Cell, Policy, Sheet, make_cell
 from markbook.results.stopping import StoppedRecord
 from markbook.results.summary import count_missing, summarise_cells, summarise_rows, worst_end
 from markbook.runs.tasks.scorers import UNBOUNDED, Aggregation
-from markbook.stats.intervals import mean_of_means
+from markbook.stats.intervals import NARROW, mean_of_means
 from markbook.types import Direction, Interval, Measurement, Metric, Missing, MissingKind, Summary, SummaryRecord
 
 # What a run of tasks publishes, as its readers find it in `results.jsonl` and `summary.json`.
@@ -374,13 +374,21 @@ def summarise_group(
         lows, highs = zip(*ends, strict=True)
         bounds = math.fsum(lows) / len(ends), math.fsum(highs) / len(ends)
     interval = None
-    if policy == "exclude" and len(mean_values) == len(columns):
-        values = [[mark.value for mark in column.marks.values() if mark.value is not None] for column in columns]
-        # Missing rows under another policy count for something, and a resampled mean of what is there would not know of it.
-        interval = mean_of_means(values, limits=columns[0].range).interval
-    note = "the mean of the tasks' numbers, each task counting the same" + (": no interval" if interval is None else "")
+    with_ends = [
+        (mean.value, mean.interval.low, mean.interval.high)
+        for mean in means
+        if mean.value is not None and mean.interval is not None
+    ]
+    if len(with_ends) == len(means):
+        low, high = mean_of_means(with_ends)
+        interval = Interval(low, high, "mover")
+    note = "the mean of the tasks' numbers, each task counting the same"
+    without = [mean.group for mean in means if mean.interval is None]
+    if without:
+        note = f"{note}: no interval, as {', '.join(without)} has none"
     # What the policy did with missing values holds for these means too; the other notes are of the pooled interval.
-    notes = note, *(part for part in pooled.note.split("; ") if " missing " in part)
+    narrow = [f"{mean.group}: {mean.note}" for mean in means if mean.note.startswith(NARROW)]
+    notes = note, *narrow, *(part for part in pooled.note.split("; ") if " missing " in part)
     return replace(
         pooled,
         value=math.fsum(mean_values) / len(mean_values) if mean_values else None,

@@ -24,9 +24,11 @@ import json
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
+from markbook.datasets.user_code import kept_generators
 from markbook.errors import DataError, UsageError
 from markbook.judge.judge_options import plain_judge
 from markbook.model import ModelReply, PromptRequest
@@ -268,15 +270,13 @@ def answer_and_mark(plan: TasksPlan, journal: RunWriter, machines: Machines, wat
             earlier = (
                 {row.key: Tested.from_record(row.data) for row in journal.rows(OUTCOME)} if plan.runs_tests else {}
             )
-            for task in part.tasks:
-                for filtered in task.pipelines:
-                    for samples in split_rows(task):
-                        filtered_answers = list(answers(task, filtered, samples, replies, options.model or ""))
-                        outcomes = (
-                            _execute(journal, task, filtered_answers, earlier, box, options) if task.passes else {}
-                        )
-                        marked = measure(task, filtered_answers, outcomes, plan.workers, results.names(task, filtered))
-                        results.add(task, filtered, list(marked))
+            pieces = ((task, *piece) for task in part.tasks for piece in product(task.pipelines, split_rows(task)))
+            with kept_generators:
+                for task, filtered, samples in pieces:
+                    filtered_answers = list(answers(task, filtered, samples, replies, options.model or ""))
+                    outcomes = _execute(journal, task, filtered_answers, earlier, box, options) if task.passes else {}
+                    marked = measure(task, filtered_answers, outcomes, plan.workers, results.names(task, filtered))
+                    results.add(task, filtered, list(marked))
             results.finish()
             return results
 

@@ -27,6 +27,8 @@ CONFUSED_EXIT = 90
 """The exit status of a child that did not understand what crossed."""
 OUTPUT_EXIT = 91
 """The exit status of a child that printed more than it may."""
+_HEAD = 1000
+"""Characters in which a solution may name its encoding."""
 _REHEARSALS = 8
 """After so many runs the interpreter has adapted the code to what it sees."""
 
@@ -148,7 +150,11 @@ class Stage:
     def get_named(self, wanted: list[str]) -> dict[str, object]:
         """Return those of the solution's objects that have these names."""
         namespace = self.namespace
-        return {name: namespace[name] for name in wanted if name in namespace}
+        found: dict[str, object] = {}
+        for name in wanted:  # no comprehension, which is one more function to a fresh process
+            if name in namespace:
+                found[name] = namespace[name]
+        return found
 
     def load(self, code: Any, seed: bool) -> Result | None:
         """Execute the solution in the namespace; return what went wrong if something did."""
@@ -183,8 +189,10 @@ def compile_solution(text: str) -> CodeType:
     Raises:
         Exception: it is not Python; which exception depends on what is wrong with it.
     """
+    # as the file that it would be: only of bytes Python looks for an encoding in the first two lines
+    source = text.encode("utf-8", "surrogatepass") if "coding" in text[:_HEAD] else text
     # the `__future__` import of this module is not the solution's
-    return compile(text, f"<{MODULE}>", "exec", dont_inherit=True)
+    return compile(source, f"<{MODULE}>", "exec", dont_inherit=True)
 
 
 def _say(link: wire.Ends, record: dict[str, object]) -> None:

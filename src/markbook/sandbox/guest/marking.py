@@ -62,7 +62,7 @@ def other(value: Any, by: int) -> Any:
     return object()
 
 
-_EXECUTE, _EVALUATE = exec, eval
+_EXECUTE, _EVALUATE, _EXIT = exec, eval, sys.exit
 """Held before any solution is there that might put something in their place; running code is what they are for."""
 
 
@@ -124,6 +124,17 @@ class Parts:
         self.done = done
         self.count = count
         self.current = -1
+        self.end: SystemExit | None = None
+        """By what the program ended itself as one that succeeded."""
+
+    def leave(self, how: Any, *status: Any) -> Any:
+        """End the program as its `sys.exit(status)` does, and remember by what: the end of a solution is none of its own."""
+        if not (how is _EXIT or how is SystemExit or type(how).__name__ == "Quitter"):
+            return how(*status)  # the test has put something else in its place
+        error = SystemExit(*status)
+        if not status or status[0] is None or (type(status[0]) in (int, bool) and not status[0]):
+            self.end = error
+        raise error
 
     def __call__(self, index: int, error: BaseException | None = None, *, begin: bool = False) -> None:
         """Note that a part begins, went well, or ended in an error."""
@@ -197,8 +208,8 @@ def mark(test: Compiled, namespace: dict[str, object], done: dict[int, int] | No
         else:
             result = {"p": False, "k": "a", "t": "AssertionError", "m": ""}
     except (Exception, SystemExit, KeyboardInterrupt, GeneratorExit) as error:
-        result = failure(error)
-        if kind == "p":
+        result = {"p": True} if error is parts.end and not parts.failed else failure(error)
+        if kind == "p" and not result["p"]:
             result["parts"] = parts.results(passed=False, stopped=result)
             if parts.failed:  # an earlier assert is what the test failed by
                 first = next(iter(parts.failed.values()))

@@ -25,6 +25,7 @@ from .marking import error_name, error_text
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from io import TextIOWrapper
+    from types import FrameType
     from typing import Any, NoReturn
 
     from .child import Guard, Stage
@@ -33,6 +34,8 @@ FILE = "solution.py"
 _REHEARSALS = 8
 """After so many runs the interpreter has adapted this code to what it sees."""
 _REHEARSED = "def f(x):\n    return x\n\nfor n in range(3):\n    f(str(n))\n"
+_MOST_DEEP = (1 << 31) - 1
+_MOST_EXIT = 1 << 63
 FLUSH_FAILED = 120
 """The exit status of an interpreter that could not write all that was printed."""
 
@@ -46,6 +49,17 @@ def run(ends: list[int], stage: Stage, guard: Guard) -> NoReturn:
         guard(os.getpid())
         # as in a fresh interpreter: where this process was forked from it is turned off
         gc.enable()
+        # and as deep: the frames below the program are ours, and neither count nor are seen in its limit
+        frame: FrameType | None = sys._getframe()  # noqa: SLF001 - the only way to count them
+        get, put, own = sys.getrecursionlimit, sys.setrecursionlimit, 1
+        while frame is not None:
+            own, frame = own + 1, frame.f_back
+
+        def setrecursionlimit(limit: int, /) -> None:
+            put(min(limit + own, _MOST_DEEP) if limit > 0 else limit)
+
+        put(get() + own)
+        sys.setrecursionlimit, sys.getrecursionlimit = setrecursionlimit, lambda: get() - own
         source, limits = os.dup(0) if turns else 0, (sys.getrecursionlimit(), sys.get_int_max_str_digits())
         while not (status := _main(code, seed, is_last=not turns)) and turns:
             os.write(turns[0], b"\0")
@@ -165,7 +179,10 @@ def _make_main() -> ModuleType:
 def _streams() -> list[TextIOWrapper]:
     escaping, replacing = "surrogateescape", "backslashreplace"  # as an interpreter in UTF-8 mode opens them
     ways = ((0, "r", -1, escaping), (1, "w", -1, escaping), (2, "w", 1, replacing))
-    return [_io.open(number, mode, size, "utf-8", how, closefd=False) for number, mode, size, how in ways]  # type: ignore[misc]  # by its mode
+    streams = [_io.open(number, mode, size, "utf-8", how, closefd=False) for number, mode, size, how in ways]
+    for stream, name in zip(streams, ("<stdin>", "<stdout>", "<stderr>"), strict=True):
+        stream.buffer.raw.name = name  # type: ignore[attr-defined]  # one of text has it
+    return streams  # type: ignore[return-value]  # by its mode
 
 
 def _report_error(error: BaseException) -> int:
@@ -189,8 +206,9 @@ def _exit_status(code: object) -> int:
     if code is None:
         return 0
     if isinstance(code, int):
-        # the kernel passes on only the last eight bits
-        return int.__and__(code, 0xFF)
+        value = int.__index__(code)
+        # the kernel passes on only the last eight bits; what C has no number for is -1 to an interpreter
+        return value & 0xFF if -_MOST_EXIT <= value < _MOST_EXIT else 0xFF
     os.write(2, f"\n{code}\n".encode("utf-8", "replace"))
     return 1
 

@@ -290,7 +290,7 @@ class Examiner:
         failed = [index for index in which if not other["tests"][index]["p"]]
         if failed and (earlier := task.sound.intersection(range(max(failed))) - which):
             # they may stand on what the tests before them have set up, whose own verdicts stay as they are
-            other = in_process_tests.prove_passes(task, run, which | earlier, right, job["code"])
+            other = in_process_tests.prove_passes(task, run, set(which), right, job["code"], beside=earlier)
         for index in later["there"]:
             counts_expected = (plan.get("done") or {index: None})[index]
             swallowed = swallows(done[index]) and not swallows(counts_expected or [])

@@ -48,7 +48,7 @@ TOLERANCE = frozenset((*_PLACES, *_ABSOLUTE, *_RELATIVE))
 """What a call is told of how near is near enough."""
 _PASSED_BY = (ast.If, ast.IfExp, ast.Continue, ast.Break, ast.Return, ast.Try, ast.While, ast.BoolOp)
 """By what a case of a loop may be passed by."""
-_FILL = frozenset(("append", "appendleft", "add", "extend", "insert", "setdefault", "update"))
+FILL = frozenset(("append", "appendleft", "add", "extend", "insert", "setdefault", "update"))
 """Methods that put something into what they belong to."""
 LOOKS_UP = frozenset(("index", "count", "remove", "__contains__"))
 """Methods that compare what they are given with what they belong to has."""
@@ -243,7 +243,7 @@ def flows(nodes: list[ast.AST]) -> dict[str, list[ast.expr]]:
             and isinstance(node.func, ast.Attribute)
             and (key := expression_key(node.func.value))
         ):
-            if node.func.attr in _FILL:
+            if node.func.attr in FILL:
                 values_by_name.setdefault(key, []).extend(node.args)
         elif isinstance(node, ast.Call) and get_called_name(node) in defined:
             names = [parameter.arg for parameter in defined[get_called_name(node)].args.args]

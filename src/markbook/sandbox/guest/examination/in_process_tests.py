@@ -24,7 +24,7 @@ from .results import difference, lacks_parts
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Sequence, Set as AbstractSet
     from typing import Any
 
     from ..marking import Compiled, Result
@@ -112,11 +112,18 @@ class _Trial:
     """The runs of one solution with which its passes are tried."""
 
     def __init__(
-        self, task: CompiledTests, run: Run, which: set[int], right: Right, *, apart: bool, is_lenient: bool
-    ) -> None:
+        self, task: CompiledTests, run: Run, which: set[int], right: Right, beside: AbstractSet[int], *, apart: bool,
+        is_lenient: bool,
+    ) -> None:  # fmt: skip
         self._task, self._run, self._which, self._right, self._apart = task, run, which, right, apart
         self._is_lenient = is_lenient
         self._found = canaries(task)
+        self._all = which | beside
+        self._saying: dict[str, list[int]] = {}
+        """The tests that say the same, by what they say."""
+        for index in self._all:
+            for statement in {*self._found[index].says} - {""}:
+                self._saying.setdefault(statement, []).append(index)
         self._runs, self._spent, self._slept = 0, 0.0, 0.0
         self._said: dict[int, dict[int, list[tuple[bool, Count]]]] = {index: {} for index in which}
         """For each thing that was made wrong in a test whether it passed, and how often its parts went well."""
@@ -129,7 +136,7 @@ class _Trial:
         """Of the true runs."""
 
     def _again(self, compiled: list[Compiled]) -> dict[str, Any]:
-        again = self._run(compiled, self._which)
+        again = self._run(compiled, self._all)
         self._runs += 1
         self._spent += spent(again)
         self._slept += count_slept(again)
@@ -141,7 +148,7 @@ class _Trial:
             again = self._again(self._task.compiled)
         else:
             again = self._again(self._show_tests())
-            for index in self._which:
+            for index in self._all:
                 again["tests"][index] = self._found[index].restore_messages(again["tests"][index])
         if self.record:
             for index in self._which:
@@ -153,7 +160,7 @@ class _Trial:
     def _show_tests(self) -> list[Compiled]:
         """Return the tests as a solution beside them may read them, in true runs and in wrong ones."""
         return [
-            (index in self._which and self._found[index].as_shown()) or test
+            (index in self._all and self._found[index].as_shown()) or test
             for index, test in enumerate(self._task.compiled)
         ]
 
@@ -170,9 +177,8 @@ class _Trial:
                 tests[index] = self._found[index].wrong(site_index, drawn, alike=below(2) == 1)
                 judged.add(index)
                 # wrong in the other tests too, where they say the same: they are not to contradict it
-                for other in self._which - tests.keys():
-                    variant = self._found[other].following(self._found[index])
-                    if variant is not None:
+                for other in self._saying.get(self._found[index].said, ()):
+                    if other not in tests and (variant := self._found[other].following(self._found[index])):
                         tests[other] = variant
         compiled = self._task.compiled if self._apart else self._show_tests()
         again = self._again([tests.get(index) or test for index, test in enumerate(compiled)])
@@ -241,8 +247,9 @@ class _Trial:
             for site_index, part in enumerate(canary.parts)
             if executed is not None and part is not None and part not in executed
         ]
+        unheard = [at for at, part in enumerate(canary.parts) if part in self._task.unheard[index]]
         return proof(
-            canary, self._outcomes(index), is_useful=has_useful, apart=self._apart, undone=undone,
+            canary, self._outcomes(index), is_useful=has_useful, apart=self._apart, undone=undone, unheard=unheard,
             is_lenient=self._is_lenient,
         )  # fmt: skip
 
@@ -286,8 +293,9 @@ class _Trial:
 
 
 def prove_passes(
-    task: CompiledTests, run: Run, which: set[int], right: Right, code: str = "", *, apart: bool = False
-) -> dict[str, Any]:
+    task: CompiledTests, run: Run, which: set[int], right: Right, code: str = "", *, apart: bool = False,
+    beside: AbstractSet[int] = frozenset(),
+) -> dict[str, Any]:  # fmt: skip
     """Return the record of the true run, each pass in it labelled by what the wrong runs said of it.
 
     One that failed needs no proof. A pass is `flagged` if it passes too where no right answer does, or if other parts
@@ -303,10 +311,11 @@ def prove_passes(
         right: what a right answer has shown of all of them.
         code: the solution.
         apart: whether they run where the solution cannot read their code.
+        beside: others that are run each time, whose verdicts are known.
     """
     all_canaries = canaries(task)
     is_lenient = "__eq__" in code
-    trial = _Trial(task, run, which, right, apart=apart, is_lenient=is_lenient)
+    trial = _Trial(task, run, which, right, beside, apart=apart, is_lenient=is_lenient)
     claims = {index: list_claims(all_canaries[index], right.useful[index], is_lenient=is_lenient) for index in which}
     hidden, visible = partition_claims(claims, all_canaries)
     # by which way the first round is wrong is drawn, too

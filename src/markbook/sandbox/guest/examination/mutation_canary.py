@@ -30,6 +30,35 @@ def _constants(site: MutationSite) -> list[ast.Constant]:
     return expressions.constants(site.node) if site.node is not None and site.rank == SURE else []
 
 
+class _Parse:
+    """The trees of a test with what can be made wrong in them, to be used for one mutant after the other.
+
+    To restore the trees takes a twentieth of the time that it takes to parse a long test and to look through it again.
+    """
+
+    def __init__(self, trees: dict[str, Any], sites: list[MutationSite], pool: ExpectedValues) -> None:
+        self.trees, self.sites, self.pool = trees, sites, pool
+        self._nodes = [
+            # changes are made by sites that hold these very lists
+            (node, dict(vars(node)), [(value, value[:]) for value in vars(node).values() if type(value) is list])
+            for tree in trees.values()
+            for node in ast.walk(tree)
+        ]
+
+    def restore(self) -> None:
+        """Undo what was changed in the trees."""
+        for node, fields, lists in self._nodes:
+            vars(node).clear()
+            vars(node).update(fields)
+            for items, before in lists:
+                items[:] = before
+
+
+_MOST_PARSED = 4
+"""Tests whose trees are kept: one mutant of few long tests comes after the other, and short tests are parsed in no time."""
+_parsed: dict[Canary, _Parse] = {}
+
+
 class Canary:
     """What of one test can be made wrong."""
 
@@ -62,7 +91,6 @@ class Canary:
         """The constants that it expects, and where known those that the other tests do."""
         self.says: list[str] = []
         """For each of them what is said there of what; empty where no other place is looked for that says the same."""
-        self._pool = ExpectedValues()
         self._last: MutationSite | None = None
         """What was made wrong last."""
         self.shown: list[bool] = []
@@ -71,16 +99,27 @@ class Canary:
             self._is_known = True
             return
         try:
-            sites = self._find_sites()[1]
-            self.expected = self._pool.values
+            parse = self._parse()
+            sites, self.expected = parse.sites, parse.pool.values
             self.ranks, self.claims = [site.rank for site in sites], [site.claim for site in sites]
             self.shown, self.parts = [site.is_shown for site in sites], [site.part for site in sites]
             self.says, self.circular = [site.says for site in sites], [site.is_circular for site in sites]
         except _FAULTS:
             return
 
-    def _find_sites(self) -> tuple[dict[str, Any], list[Any]]:
-        # parsed anew for each mutant, since a site changes the tree in which it stands
+    def _find_sites(self) -> tuple[dict[str, Any], list[MutationSite]]:
+        """Return the trees of the test, unchanged, and what can be made wrong in them: good until the next call."""
+        parse = _parsed.pop(self, None)
+        if parse is None:
+            parse = self._parse()
+            for earliest in [*_parsed][: 1 - _MOST_PARSED]:
+                del _parsed[earliest]
+        else:
+            parse.restore()
+        _parsed[self] = parse
+        return parse.trees, parse.sites
+
+    def _parse(self) -> _Parse:
         parts = ("program",) if self._test.get("program") else ("setup", "assertion")
         texts = {part: self._test.get(part, "") for part in parts}
         trees = {
@@ -91,9 +130,9 @@ class Canary:
             if text.strip()
         }
         program_parts = list_parts(trees["program"]) if "program" in trees else ()
-        # another pool for each parse, since it holds the nodes of this very tree
-        self._pool = ExpectedValues(self.expected)
-        return trees, ExpectationFinder(list(trees.values()), self._entry, program_parts, self._pool, self.makers).sites
+        pool = ExpectedValues(self.expected)  # holds the nodes of these very trees
+        finder = ExpectationFinder(list(trees.values()), self._entry, program_parts, pool, self.makers)
+        return _Parse(trees, finder.sites, pool)
 
     @expressions.pause_clock
     def as_shown(self) -> Compiled | None:
@@ -128,6 +167,7 @@ class Canary:
         anything but what is expected. `alike` makes all wrong that is expected and was the same: else the test itself
         would contradict who is told by an `==` of his own what is expected, and says it again.
         """
+        self._last = None
         mutated_values.draw_from(seed)  # the same wrong values each time: what a right answer failed is what is asked
         try:
             for _ in range(_REDRAWN):
@@ -146,9 +186,9 @@ class Canary:
                 site.follow(sites[place])
             new = _constants(sites[place])
             if alike and len(old) == len(new):
-                others = [
-                    part for site in sites if site is not sites[place] and site not in same for part in _constants(site)
-                ]
+                # what is expected in many places stands once in the trees
+                other_sites = {id(site.node): site for site in sites if site is not sites[place] and site not in same}
+                others = [part for site in other_sites.values() for part in _constants(site)]
                 values = [*old, *(part.value for part in others)]
                 changed = {
                     (type(was), was): part.value for was, part in zip(old, new, strict=True) if was != part.value
@@ -159,6 +199,11 @@ class Canary:
             return self._compile_trees(trees)
         except _FAULTS:
             return None
+
+    @property
+    def said(self) -> str:
+        """What is said where it was made wrong last; empty if it was not, or where no other test is looked for that says it."""
+        return self._last.says if self._last is not None else ""
 
     @expressions.pause_clock
     def following(self, other: Canary) -> Compiled | None:

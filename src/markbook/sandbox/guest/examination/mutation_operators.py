@@ -325,7 +325,8 @@ class MutationSite:
         """What is compared with it; empty where nobody knows."""
         self.node: ast.expr | None = node
         """The literal or the bound that is made wrong; None where something else is."""
-        self._before = ast.dump(node) if node is not None else ""
+        # of a literal that stands beside nothing no other place is looked for; long inputs are many such
+        self._before = ast.dump(node) if node is not None and of else ""
         self._value = getattr(node, "value", None)
         self.is_circular = is_circular
         """Whether what is made wrong is the solution's own, so that another thing in its place may be refused unasked: to

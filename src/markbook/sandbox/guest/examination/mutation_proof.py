@@ -35,7 +35,7 @@ Useful = list[list[list[int]] | None]
 
 def proof(
     canary: Canary, outcomes: dict[int, list[bool]], *, is_useful: bool, apart: bool, undone: Container[int] = (),
-    is_lenient: bool = False,
+    unheard: Container[int] = (), is_lenient: bool = False,
 ) -> str:  # fmt: skip
     """Return whether the wrong runs prove a pass: `proved`, `forged`, or `open`.
 
@@ -54,6 +54,7 @@ def proof(
         undone: what stands in parts of the test that the true run has not executed, or which did not go well there. A
             right answer passes whatever is expected there. That it was not executed is said by the solution's own
             process: who passes all that is wrong is not believed, and to nobody it proves anything.
+        unheard: what stands where the test may fail and pass: there a right answer passes whatever is expected, too.
         is_lenient: whether the solution's text has an `==` of its own, by which a right answer may equal a second literal
             (hours by the clock), and a third by chance. Only what equals all of many is then forged.
     """
@@ -63,7 +64,8 @@ def proof(
     fails_any = any(not all(passes) for site_index, passes in outcomes.items() if not canary.shown[site_index])
     for site_index, passes in outcomes.items():
         rank = canary.ranks[site_index]
-        if rank == SURE and not (is_excused := site_index in undone and fails_any):
+        is_excused = site_index in unheard or (site_index in undone and fails_any)
+        if rank == SURE and not is_excused:
             sure_claims.setdefault(canary.claims[site_index], []).extend(passes)
         if rank == SURE and any(passes):
             if not (is_lenient or is_excused):

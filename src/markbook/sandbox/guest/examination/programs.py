@@ -92,8 +92,12 @@ def instrument(tree: ast.Module) -> int:
     that follow, calls of functions named `assert...` and `with` such a call report that they begin and that they went
     well, and `raise` that it begins: what swallows how they end is seen by that.
     """
-    parts = list_parts(tree)
+    parts, entered = list_parts(tree), list_entered(tree)
     tree.body = _guard_statements(tree.body, {id(node): index for index, node in enumerate(parts)})
+    for index, node in enumerate(entered, len(parts)):
+        _mark_entered(node, index)
+    for statement in expressions.nodes(tree):
+        _mark_exit(statement)
     return sum(isinstance(node, ast.Assert) for node in parts)
 
 
@@ -115,7 +119,7 @@ def repeated_parts(tree: ast.Module) -> frozenset[int]:
     They stand in loops over what is not written down, and in functions that are handed over.
     """
     nodes = expressions.nodes(tree)
-    numbers = {id(node): number for number, node in enumerate(list_parts(tree))}
+    numbers = {id(node): number for number, node in enumerate([*list_parts(tree), *list_entered(tree)])}
     assigned = assignments(nodes)
     called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
     handed = {node.id for node in nodes if isinstance(node, ast.Name) and id(node) not in called}
@@ -127,7 +131,7 @@ def repeated_parts(tree: ast.Module) -> frozenset[int]:
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             repeats = node.name in handed and id(node) not in own
         else:
-            repeats = isinstance(node, ast.While)
+            repeats = isinstance(node, ast.While | ast.Lambda)
         if repeats:
             part_numbers |= {numbers[id(part)] for part in ast.walk(node) if id(part) in numbers}
     return frozenset(part_numbers)
@@ -160,8 +164,68 @@ def list_asserting(node: ast.AST) -> list[ast.Call]:
     return [
         call
         for call in calls
-        if isinstance(call, ast.Call) and expressions.get_called_name(call).lower().startswith("assert")
+        if isinstance(call, ast.Call)
+        and is_claiming_name(name := expressions.get_called_name(call))
+        and name not in _FAILING
     ]
+
+
+_FAILING = frozenset(("exit", "_exit", "quit", "fail"))
+"""What a test calls where it has failed."""
+
+
+def is_claiming_name(name: str) -> bool:
+    """Whether what is called so makes a test fail."""
+    return name.lower().startswith("assert") or name in ("raises", "warns") or name in _FAILING
+
+
+def never_goes_well(node: ast.AST) -> bool:
+    """Whether a part of a test is executed only where the test has failed: `assert False`, `self.fail()`."""
+    if isinstance(node, ast.Assert):
+        return isinstance(node.test, ast.Constant) and not node.test.value
+    if isinstance(node, ast.Raise):
+        error = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+        return isinstance(error, ast.Name) and error.id == "AssertionError"
+    return isinstance(node, ast.Call) and expressions.get_called_name(node) == "fail"
+
+
+def list_entered(tree: ast.Module) -> list[ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda]:
+    """Return the functions of a program that report that they are entered, in the order of their numbers, after its parts.
+
+    They are tests, and functions that fail by a condition, which need not execute a part where they pass; not those that
+    fail whenever they are called. A function without a name is one where it asserts, or where it is called a test.
+    """
+    tests = {
+        id(node.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign) and any(getattr(name, "id", "").startswith("test") for name in node.targets)
+    }
+    nodes = expressions.nodes(tree)
+    asserting = {id(call) for node in nodes for call in list_asserting(node)}
+    entered: list[ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda] = []
+    for node in nodes:
+        if isinstance(node, ast.Lambda):
+            is_test = id(node) in tests and len(node.args.args) == len(node.args.defaults)
+            if is_test or any(map(_is_claiming, ast.walk(node.body))):
+                entered.append(node)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            other = [
+                part
+                for part in expressions.nodes(node)
+                if isinstance(part, ast.Raise)
+                or never_goes_well(part)
+                or (_is_claiming(part) and id(part) not in asserting)
+            ]
+            own = {id(part) for statement in node.body for part in (statement, getattr(statement, "value", None))}
+            fails = [part for part in other if never_goes_well(part) or isinstance(part, ast.Call)]
+            is_test = node.name.startswith("test") and bool(other)
+            if is_test or node.name == "load_tests" or (fails and own.isdisjoint(map(id, fails))):
+                entered.append(node)
+    return entered
+
+
+def _is_claiming(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and is_claiming_name(expressions.get_called_name(node))
 
 
 def _guard_statements(body: list[ast.stmt], numbers: dict[int, int]) -> list[ast.stmt]:
@@ -221,11 +285,31 @@ def _mark_within(node: ast.AST, numbers: dict[int, int]) -> None:
             setattr(node, field, _mark_statements(inner, numbers))
 
 
-def _place(node: ast.stmt) -> dict[str, Any]:
+def _mark_entered(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, index: int) -> None:
+    if isinstance(node, ast.Lambda):
+        position = _place(node.body)
+        parts = ast.Tuple([_report(index, node.body).value, node.body], ast.Load(), **position)  # type: ignore[attr-defined]
+        node.body = ast.Subscript(parts, ast.Constant(1, **position), ast.Load(), **position)
+    else:
+        has_words = ast.get_docstring(node, clean=False) is not None
+        node.body.insert(has_words, _report(index, node.body[0]))
+
+
+def _mark_exit(node: ast.AST) -> None:
+    """Have the test's own `sys.exit(status)` go by `Parts.leave`."""
+    call = node.value if isinstance(node, ast.Expr) else node.exc if isinstance(node, ast.Raise) else None
+    asked = ("sys.exit", "exit", "quit") if isinstance(node, ast.Expr) else ("SystemExit",)
+    if isinstance(call, ast.Call) and not call.keywords and ast.unparse(call.func) in asked:
+        position = _place(call)
+        call.args.insert(0, call.func)
+        call.func = ast.Attribute(ast.Name(PART, ast.Load(), **position), "leave", ast.Load(), **position)
+
+
+def _place(node: ast.stmt | ast.expr) -> dict[str, Any]:
     return {name: getattr(node, name) for name in ("lineno", "col_offset", "end_lineno", "end_col_offset")}
 
 
-def _report(index: int, node: ast.stmt, *caught: ast.expr, begin: bool = False) -> ast.stmt:
+def _report(index: int, node: ast.stmt | ast.expr, *caught: ast.expr, begin: bool = False) -> ast.stmt:
     position = _place(node)
     keywords = [ast.keyword("begin", ast.Constant(True, **position), **position)] if begin else []
     name = ast.Name(PART, ast.Load(), **position)

@@ -104,7 +104,9 @@ for _module, _names in _LISTED.items():
             # these two are called where `from typing import *` has put them in the place of the classes
             _USES[_module, _name] = _CALLED if _name in ("Counter", "OrderedDict") else _ANNOTATION
         elif hasattr(_loaded, _name):
+            # the child has functions of its own for the limit of recursion
             _fixed = _is_fixed(getattr(_loaded, _name)) or (_module == "sys" and _name in _STREAMS)
+            _fixed = _fixed and not _name.endswith("recursionlimit")
             _usual = _VALUE if _fixed else _SETTABLE
             # no class stands below one of `io`, whose methods freeing a stream would call
             _USES[_module, _name] = {"io": _CALLED, "ast": _SINGLE, "copy": _SINGLE, "re": _PLAIN}.get(_module, _usual)

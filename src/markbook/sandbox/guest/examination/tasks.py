@@ -8,9 +8,10 @@ from collections import Counter
 from .. import wire
 from ..marking import Compiled
 from . import expressions, rules
+from .claims import find_claim, list_inert, required_parts, unheard_parts
 from .expressions import LOOKS_UP, flows, get_called_name, trace_names
 from .lending import Lending
-from .programs import BrokenTest, compile_test, list_asserting, list_parts, portable, repeated_parts
+from .programs import BrokenTest, compile_test, portable, repeated_parts
 from .separation import leaves_traces, names_used, runs_beside
 
 TYPE_CHECKING = False
@@ -75,6 +76,8 @@ class CompiledTests:
         """Which tests claim nothing: they pass wherever nothing is raised."""
         self.required: list[list[frozenset[int]]] = []
         """Of each test groups of parts: where none of a group was executed, a pass claims nothing that the group would."""
+        self.unheard: list[frozenset[int]] = []
+        """The parts of each that may fail where it passes."""
         self.repeated: list[frozenset[int]] = []
         """The parts of each that go well as often as the answer has it."""
         self.makers: list[set[str]] = []
@@ -118,7 +121,7 @@ class CompiledTests:
             return ""
         # `portable` copies the texts of tuples, lists and frozen sets alone
         makers = [frozenset(names) for names in self.makers]
-        facts = (self.faults, self.beside, self.draws, self.silent, self.required, self.repeated, makers)
+        facts = (self.faults, self.beside, self.draws, self.silent, self.required, self.unheard, self.repeated, makers)
         data = portable((self.leaves_traces, self.compiled, self.before, self.asks, *facts))
         return data.hex() if len(data) < _MOST_COMPILED else ""
 
@@ -126,7 +129,9 @@ class CompiledTests:
         """Know the tests by what another examiner said of them; False if that cannot be read."""
         try:
             self.leaves_traces, self.compiled, self.before, self.asks, *facts = wire.load_code(bytes.fromhex(compiled))
-            self.faults, self.beside, self.draws, self.silent, self.required, self.repeated, makers = facts
+            self.faults, self.beside, self.draws, self.silent, self.required, self.unheard, self.repeated, makers = (
+                facts
+            )
         except (ValueError, TypeError, EOFError):  # what was kept on a disk has suffered there
             return False
         self.makers = [set(names) for names in makers]
@@ -192,9 +197,11 @@ class CompiledTests:
         self.beside.append(runs_beside(nodes, self.name))
         self.leaves_traces |= not self.beside[-1] and leaves_traces(nodes)
         self.draws.append(any(map(_draws, nodes)))
-        claims = {how for node in nodes if (how := _claims(node))}
-        self.silent.append(not any(test.get(part) for part in _CLAIMS) and not claims)
-        self.required.append([] if program is None else required_parts(program, all_parts=claims == {"assert"}))
+        inert = list_inert(nodes)
+        claims = any(test.get(part) for part in _CLAIMS) or any(find_claim(node, inert) for node in nodes)
+        self.silent.append(not claims)
+        self.required.append([] if program is None else required_parts(program, inert))
+        self.unheard.append(frozenset() if program is None else unheard_parts(program))
         used = names_used(nodes)  # before the program is changed
         entry = self._entry
         self.makers.append(makers(nodes, used | entry if self.kind == "class" else used - entry, entry))
@@ -244,53 +251,6 @@ def list_imported(trees: list[ast.Module | None]) -> set[str]:
 _DRAWN = frozenset(("random", "secrets", "uuid", "uuid4", "urandom", "default_rng", "RandomState", "randint", "randn"))
 """What gives numbers that nobody wrote into a test."""
 _CLAIMS = ("assertion", "inspection", "pattern")
-_ENDS = frozenset(("exit", "_exit", "quit", "fail", "raises", "approx"))
-
-
-def _claims(node: ast.AST) -> str:
-    """Return by what a part of a test fails by itself: an `assert` statement, or another way; empty if it does not."""
-    if isinstance(node, ast.Assert):
-        return "assert"
-    if not isinstance(node, ast.Call):
-        return "other" if isinstance(node, ast.Raise) else ""
-    name = get_called_name(node)
-    return "other" if name.lower().startswith("assert") or name in _ENDS else ""
-
-
-def required_parts(program: ast.Module, *, all_parts: bool) -> list[frozenset[int]]:
-    """Return groups of a program's parts of which an honest pass executes at least one each.
-
-    They are the assertions of a function that is called a test or that something names: a list of tests that nobody runs
-    names them, and so do a thread, a suite or an iterator that is only made. Neither one that
-    may fail by other means, such as `raise`, nor one that a decorator may skip is a group.
-
-    Args:
-        program: the tests.
-        all_parts: whether those of the whole program are a group.
-    """
-    parts = list_parts(program)
-    numbers = {id(node): number for number, node in enumerate(parts)}
-    asserting = {
-        id(claim) for part in parts if not isinstance(part, ast.Raise) for claim in (part, *list_asserting(part))
-    }
-    named = {getattr(node, "id", "") or getattr(node, "attr", "") for node in expressions.nodes(program)}
-    groups = [frozenset(numbers.values())] if all_parts else []
-    pending: list[ast.AST] = [*program.body]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and any(
-            "skip" in ast.unparse(decorator).lower() for decorator in node.decorator_list
-        ):
-            continue
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            pending += [part for part in ast.iter_child_nodes(node) if not isinstance(part, ast.expr)]
-        elif node.name.startswith("test") or node.name in named:
-            inside = expressions.nodes(node)
-            if all(id(part) in asserting for part in inside if _claims(part)):
-                groups.append(frozenset(numbers[id(part)] for part in inside if id(part) in numbers))
-    return [group for group in groups if group]
-
-
 _CALLING = frozenset(("map", "starmap", "partial", "reduce", "filter"))
 """What calls its first argument."""
 _SAME = frozenset(("assertIs", "assertIsNot"))

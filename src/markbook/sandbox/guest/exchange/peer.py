@@ -59,17 +59,18 @@ class Crossed:
 
     def _add(self, values: Sequence[Any]) -> None:
         for value in values:
-            if type(value) in MUTABLE or is_array(value):
-                items, key = _parts(value), id(value)
-                if key not in self.known:
-                    if self._size + _weigh(items) >= MANY:
-                        continue
+            is_list = type(value) is list
+            if is_list or type(value) in MUTABLE or is_array(value):
+                items, key = value[:] if is_list else _parts(value), id(value)
+                if key in self.known:
+                    self._note(value, items)
+                elif self._size + (weight := _weigh(items)) < MANY:
                     self._turns.appendleft(key)
-                self._note(value, items)
+                    self._size += weight
+                    self.known[key] = (value, items)
 
     def _note(self, value: Any, items: list[Any]) -> None:
-        entry = self.known.get(id(value))
-        self._size += _weigh(items) - (_weigh(entry[1]) if entry else 0)
+        self._size += _weigh(items) - _weigh(self.known[id(value)][1])
         self.known[id(value)] = (value, items)
 
     def has_changed(self, most: int = _LOOKED_AT) -> bool:
@@ -92,7 +93,7 @@ class Crossed:
                 self._note(value, _parts(value))
                 has_changed = True
             # what an array shows may be held by another one
-            if is_held or (is_array(value) and value.base is not None):
+            if is_held or (now is not value and is_array(value) and value.base is not None):
                 self._turns.append(key)
             else:
                 self._size -= _weigh(self.known.pop(key)[1])
@@ -304,7 +305,7 @@ class Peer(Objects):
 
     def note_kept(self, most: int = _LOOKED_AT) -> None:
         """Note whether the test has changed what the other side still holds a copy of: beside it that would be one with it."""
-        if not self.crossed.has_changed(most):
+        if not (self.crossed.known and self.crossed.has_changed(most)):
             return
         try:
             is_held = self._ask_peer(["q", "held", [], [], False], None, None)
@@ -421,7 +422,7 @@ class Peer(Objects):
             Gone: the other side has ended.
         """
         transfer = Transfer(self)
-        transfer.begin(objects)  # as it is the first container of the reply
+        transfer.numbered.append(objects)  # as it is the first container of the reply
         forms: list[Any] = []
         for name, value in objects.items():
             kind = type(value)
@@ -591,7 +592,7 @@ class Peer(Objects):
         finally:
             self._serving -= serves
             _lower_recursion_limit(limit)
-        if not self.examines and self.crossed.has_changed():
+        if not self.examines and self.crossed.known and self.crossed.has_changed():
             reply[0] = reply[0].upper()
         if transfer is not None or self._shared or frame[4]:
             self._watch(during, self._add_changes, reply, transfer or Transfer(self), heard=bool(frame[4]))
@@ -664,9 +665,10 @@ class Peer(Objects):
         return bool(is_certain)
 
     def _take_call(self, frame: list[Any], during: str) -> tuple[list[Any], dict[str, object], Transfer | None]:
-        simple = self._simple_values(frame[2]) if not frame[3] else None
+        transfer = Transfer(self)
+        simple = self._simple_values(frame[2], transfer) if not frame[3] else None
         if simple is not None:
-            return simple, {}, None
+            return simple, {}, transfer if transfer.numbered else None
         transfer = Transfer(self)
         try:
             arguments = self._watch(during, transfer.all, frame[2])
@@ -680,7 +682,7 @@ class Peer(Objects):
 
     def _add_changes(self, reply: list[Any], transfer: Transfer, *, heard: bool) -> None:
         """Add what the call changed in what it was given, and what it printed, as far as there is any."""
-        changes, shared = transfer.changes(), self._stale(transfer)
+        changes, shared = transfer.changes(), self._stale(transfer) if self._shared else []
         texts: list[str] = []
         if heard:
             texts = ["".join(output.kept or ()) for output in self.outputs]
@@ -693,20 +695,27 @@ class Peer(Objects):
         elif changes:
             reply.append(changes)
 
-    def _simple_values(self, forms: Any) -> list[Any] | None:
-        """Return the values of wire forms that are scalars or objects of this side; None if there are others."""
+    def _simple_values(self, forms: Any, transfer: Transfer) -> list[Any] | None:
+        """Return the values of wire forms that are scalars or objects of this side; None if there are others.
+
+        Over there lists of scalars are read here too: each function that a fresh process runs costs it copied pages.
+        """
         if type(forms) is not list:
             return None
-        values = []
+        values: list[Any] = []
         for form in forms:
             if type(form) in ATOMS:
                 values.append(form)
-            elif type(form) is list and len(form) == 2 and form[0] == "b" and type(form[1]) is int:
+            elif type(form) is not list or len(form) != 2:
+                return None
+            elif form[0] == "b" and type(form[1]) is int:
                 # `Transfer` refuses it, with the reason
                 if not 0 <= form[1] < len(self._mine):
                     return None
                 values.append(self._mine[form[1]])
                 self.arrived.handed.append(values[-1])
+            elif form[0] == "L" and not self.examines and ATOMS.issuperset(map(type, form[1])):
+                values.append(transfer.take_list(form[1]))
             else:
                 return None
         return values

@@ -227,6 +227,14 @@ class Transfer:
         self._number(value)
         return value
 
+    def take_list(self, items: list[Any]) -> list[Any]:
+        """Return a list that holds these scalars, received like one that `get` returns and noted like one by `snapshot`."""
+        received, number = items[:], len(self.numbered)
+        self.numbered.append(received)
+        self.index[id(received)] = number
+        self._snapshots.append((number, items))
+        return received
+
     def snapshot(self) -> None:
         """Note what the mutable containers received so far hold."""
         for number, value in enumerate(self.numbered):
@@ -244,7 +252,7 @@ class Transfer:
                 if value.tobytes() != before:
                     changes.append([number, put_array(value, type(value))])
                 continue
-            now = contents(value)
+            now = value if type(value) is list else contents(value)
             if len(now) != len(before) or not all(map(is_, now, before)):
                 changes.append([number, self.items(now, 1)])
         return changes
