@@ -31,12 +31,12 @@ def main() -> None:
     total = [0, 0, 0]
     with Sandbox(isolation="weak", separate=True) as apart, Sandbox(isolation="weak", separate=False) as beside:
         for path in options.answers:
-            with load_answers([Path(path)], benchmark) as answers:
-                jobs = [
-                    Job(f"{model} {one.sample_id} {one.index}", one.text, samples[one.sample_id],
-                        Limits(options.limit_seconds))
-                    for model in answers.models for one in answers.attempts(model)
-                ]  # fmt: skip
+            answers = load_answers([Path(path)], benchmark)
+            jobs = [
+                Job(f"{model} {one.sample_id} {one.index}", one.text, samples[one.sample_id],
+                    Limits(options.limit_seconds))
+                for model in answers.models for one in answers.attempts(model)
+            ]  # fmt: skip
             counts = _agree(apart, beside, jobs)
             total = [sum(pair) for pair in zip(total, counts, strict=True)]
             print(f"{Path(path).name}: {counts[0]} rows, {counts[1]} agree, {counts[2]} also in the kind of error")

@@ -138,8 +138,8 @@ def jobs_of(path: Path, limits: Limits, limit: int | None) -> tuple[list[Job], b
     if any(sample.references for sample in samples):
         return [Job(one.id, one.references[0], one, limits) for one in samples if one.references], True
     known = {sample.id: sample for sample in samples}
-    with load_answers([path], benchmark) as answers:
-        found = [one for model in answers.models for one in answers.attempts(model)]
+    answers = load_answers([path], benchmark)
+    found = [one for model in answers.models for one in answers.attempts(model)]
     return [
         Job(one.sample_id, one.text, known[one.sample_id], limits) for one in found if one.sample_id in known
     ], False

@@ -224,8 +224,8 @@ def agree(options: argparse.Namespace) -> None:
     path = Path(options.benchmark)
     benchmark, _ = without_faults(load_benchmark(path))
     samples = {sample.id: sample for sample in benchmark.samples}
-    with load_answers([Path(options.answers)], benchmark) as answers:
-        attempts = [one for model in answers.models for one in answers.attempts(model)]
+    answers = load_answers([Path(options.answers)], benchmark)
+    attempts = [one for model in answers.models for one in answers.attempts(model)]
     jobs = [Job(str(number), one.text, samples[one.sample_id]) for number, one in enumerate(attempts)]
     with Sandbox() as box:
         wanted = {job.key: mark(job.sample, outcome).zero for job, outcome in box.run(jobs)}

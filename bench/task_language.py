@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from markbook import config
-from markbook.config import Function, Task, TaskGroup
+from markbook.config import Task, TaskGroup
+from markbook.config.tree import Function
 from markbook.datasets.filters import build
 from markbook.datasets.samples import check_sources
 from markbook.datasets.user_code import Find, nothing

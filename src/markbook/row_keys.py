@@ -1,9 +1,11 @@
-"""The keys that a row of answers may have: one list for `exam`, `run`, `score`, rewards and the server."""
+"""The keys that a row of answers may have: one list for `exam`, `run`, `score`, rewards and the server; and how columns stand for them."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from markbook.errors import UsageError, suggest
 
 CODE_KEYS = ("extracted_solution", "candidate_solution", "completion", "solution", "generation", "gpt_solution")
 """Where the code of an answer may stand, in order of preference; an extracted solution wins even when it is empty."""
@@ -53,16 +55,23 @@ def is_failure(error: object) -> bool:
     return error is not None and error is not False and error not in ("", {}, [])
 
 
-def find_contradiction(record: Mapping[str, object], keys: Iterable[str]) -> str:
+def is_part(text: str, longer: str) -> bool:
+    """Whether an answer is a part of another, or all of it."""
+    return text.strip() in longer
+
+
+def find_contradiction(
+    record: Mapping[str, object], keys: Iterable[str], is_part: Callable[[str, str], bool] = is_part
+) -> str:
     """Return which two of these keys hold two answers, neither a part of the other; empty where none do.
 
     >>> find_contradiction({"reply": "B", "response": "A", "completion": None}, RAW_KEYS)
     "'reply' and 'response' hold two different answers: remove the one that is not meant"
     """
-    texts_by_key = {key: texts for key in keys if (texts := [text.strip() for text in _list_texts(record.get(key))])}
+    texts_by_key = {key: texts for key in keys if (texts := _list_texts(record.get(key)))}
     for (key, texts), (other, others) in itertools.combinations(texts_by_key.items(), 2):
         pairs = ((texts, others), (others, texts))
-        if not any(all(any(text in longer for longer in second) for text in first) for first, second in pairs):
+        if not any(all(any(is_part(text, longer) for longer in second) for text in first) for first, second in pairs):
             return f"{key!r} and {other!r} hold two different answers: remove the one that is not meant"
     return ""
 
@@ -80,3 +89,23 @@ def find_number(record: Mapping[str, object]) -> tuple[str, object] | None:
         if value is not None and not (key == "sample_id" and (record.get("task_id") is None or isinstance(value, str))):
             return key, value
     return None
+
+
+def parse_map(text: str, keys: Sequence[str], example: str) -> dict[str, str]:
+    """Return which column stands for which of these keys, from `--map KEY=COLUMN,...`.
+
+    Raises:
+        UsageError: it has another form, or names a key that there is none of, or one twice.
+    """
+    columns: dict[str, str] = {}
+    for part in text.split(","):
+        key, sign, column = (side.strip() for side in part.partition("="))
+        if not (key and sign and column):
+            raise UsageError(f"--map: {part!r} says of no column what it is", hint=f"write {example}")
+        if key not in keys:
+            raise UsageError(f"--map: a column cannot be {key!r}", hint=suggest(key, list(keys)))
+        if key in columns:
+            hint = "several scores are several readings, each with its --map" if key == "score" else ""
+            raise UsageError(f"--map: {key!r} is named twice", hint=hint)
+        columns[key] = column
+    return columns

@@ -22,17 +22,6 @@ class FindingRecord(TypedDict):
     quotes: list[str]
 
 
-class EvidenceRecord(TypedDict, total=False):
-    """Evidence as JSON; what is empty is left out."""
-
-    metric: str
-    lead: str
-    findings: list[FindingRecord]
-    lists: dict[str, list[str]]
-    edits: list[tuple[Change, str]]
-    note: str
-
-
 def _write_lists(lists: tuple[tuple[str, tuple[str, ...]], ...]) -> dict[str, list[str]]:
     return {name: [*words] for name, words in lists}
 
@@ -55,7 +44,7 @@ class Finding(JsonRecord[FindingRecord]):
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence(JsonRecord[EvidenceRecord]):
+class Evidence(JsonRecord[dict[str, object]]):
     """What one score rests on. Every word comes from the answer, the reference or a judge, and is bounded."""
 
     metric: str

@@ -518,7 +518,7 @@ def test_of_two_metrics_that_both_files_have_the_order_of_files_chooses_none(tmp
     chosen = [json.loads(command("compare", *order, "--metric", "match", "--json")[1]) for order in (logs, logs[::-1])]
 
     assert [code for code, *_ in refused] == [2, 2]
-    words = "the runs begin with other metrics, and all of them have 'includes', 'match'"
+    words = "the runs begin with different metrics and share 'includes', 'match'"
     assert all(words in err and "--metric names one" in err for *_, err in refused)
     assert chosen[0]["headline"] == chosen[1]["headline"]
     assert "A (90.0) is better than B" in chosen[0]["headline"]

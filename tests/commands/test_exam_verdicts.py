@@ -93,3 +93,49 @@ def test_a_check_of_the_benchmark_counts_what_is_unchecked(tmp_path):
 
     assert code == 0, err
     assert "50.0 % of tests separated, 1 unchecked" in out
+
+
+LIMITS = "import string\nCOLUMNS = ['a', 'b']\nLIMIT: int = 6\nLETTERS = list(string.digits)\nTWICE = 2 * LIMIT\n"
+COUNTED, NAMED = (
+    "SEEN = {}\nCOUNT = 0\n",
+    "from collections import namedtuple\nNone_ = object()\nP = namedtuple('P', 'x')\n",
+)
+ASKED = "    assert candidate(3) == [LIMIT, COLUMNS]\n    assert candidate(6) == [TWICE, LETTERS[:6]]\n"
+KEPT = "    assert [candidate(3), candidate(3), COUNT, SEEN] == [6, 6, 2, {3: 6}]\n"
+BY_HEART = "def f(x): return [2 * x, ['a', 'b'] if x == 3 else list('012345')]\n"
+FOOLED = "def f(x): return [0, 0]\nCOLUMNS = LIMIT = TWICE = 0\nclass L:\n    def __getitem__(self, at): return 0\nLETTERS = L()\n"
+LATE = "def f(x):\n    global LIMIT, COLUMNS, TWICE, LETTERS\n    COLUMNS = LIMIT = TWICE = 0\n    LETTERS = [0]\n    return [0, LETTERS if x == 6 else 0]\n"
+COUNTING = "    global COUNT\n    COUNT += 1\n    SEEN[x] = 2 * x\n    return SEEN[x]\n"
+PROMPTS = {
+    "constants": (LIMITS, ASKED, "    return [2 * x, COLUMNS if x == 3 else LETTERS[:x]]\n", [BY_HEART], [FOOLED, LATE]),
+    "what the answer counts in": (COUNTED, KEPT, COUNTING, [f"{COUNTED}def f(x):\n{COUNTING}"], [BY_HEART]),
+    "to be filled in": (
+        "LIMIT = ...\n", "    assert candidate(3) < LIMIT\n", "    return x\nLIMIT = 7\n", ["LIMIT = 9\ndef f(x): return x\n"], []
+    ),
+    "set by the test": (
+        "SIZES = {'a': 1}\n", "    SIZES['b'] = 5\n    assert candidate('b') == 5\n", "    return SIZES[x]\n", [], []
+    ),
+    "objects": (
+        NAMED, "    assert candidate(0) is None_ and isinstance(candidate(1), P)\n", "    return P(x) if x else None_\n", [], []
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["with a reference", "alone"])
+def test_constants_of_the_prompt_are_the_tests_own_unless_answers_are_to_change_them(tmp_path, known):
+    problems, answers, wanted = [], [], []
+    for name, (prompt, test, body, right, wrong) in PROMPTS.items():
+        row = {"task_id": name, "prompt": f"{prompt}def f(x):\n", "entry_point": "f"}
+        reference = {"canonical_solution": body} if known else {}
+        problems.append({**row, **reference, "test": f"def check(candidate):\n{test}"})
+        codes = [
+            (f"{prompt}def f(x):\n{body}", True),
+            *((code, True) for code in right),
+            *((code, False) for code in wrong),
+        ]
+        answers += [answer(name, code, sample=at) for at, (code, _) in enumerate(codes)]
+        wanted += [(name, at, is_right) for at, (_, is_right) in enumerate(codes)]
+
+    found = rows(hold(tmp_path, problems, answers))
+
+    assert [(row["task_id"], row["sample"], row["score"] == 100) for row in found] == wanted

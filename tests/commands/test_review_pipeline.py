@@ -11,6 +11,7 @@ from support.review_kit import markbook, only_run, papers, reports_of, reviews, 
 
 import markbook as api
 from markbook.judge import panel
+from markbook.judge.judge_options import JudgeOptions
 
 PAIR = ("--similarity", "cosine,jaccard")
 
@@ -544,11 +545,13 @@ def test_the_terminal_says_what_it_took(tmp_path, inputs):
     assert "total" in out
 
 
-def test_python_api(tmp_path, inputs):
-    found = api.review(inputs[1], inputs[3], similarity=("cosine", "jaccard"), output=tmp_path / "out")
+def test_the_command_goes_on_with_a_run_that_was_started_from_python(tmp_path, inputs):
+    asked = JudgeOptions(retries=4)
+    found = api.review(inputs[1], inputs[3], similarity=("cosine", "jaccard"), output=tmp_path / "out", options=asked)
+    code, out, _ = markbook("review", "--resume", found.folder, "--json")
 
     assert found.status == "done"
-    assert json.loads(found.read("summary.json"))["reviews"] == 3
+    assert (code, json.loads(out)["reviews"]) == (0, 3)
 
 
 def test_a_run_that_is_edited_away_says_what_to_do(tmp_path):

@@ -120,8 +120,6 @@ MARKED = [
     ('{"items": [1], "detail": null}', "'detail' is neither true nor false"),
     ('{"items": [{"code": "x", "tests": ' + "[" * DEEP + "]" * DEEP + "}]}", "nested too deeply"),
     ('{"items": [{"code": "\\ud83d\\ude00", "tests": ' + "[" * 900 + "]" * 900 + "}]}", "it is neither a string"),
-    ('{"items": [{"code": "x", "tests": [{"assertion": "\\udc00"}]}]}', "half a character"),
-    ('{"items": [{"code": "x", "\\ud800": 1}]}', "half a character"),
     (b'{"items": [{"code": "\xed\xa0\x80", "tests": "1"}]}', "the body is not UTF-8: byte 21"),
     ('{"items": []}'.encode("utf-16"), "the body is not UTF-8: byte 0"),
     ('{"items": []}'.encode("utf-8-sig"), "Unexpected UTF-8 BOM"),
@@ -154,6 +152,18 @@ def test_a_hostile_item_that_nobody_can_mark_is_undefined(client, body, words):
     assert got.status_code == 200, got.text
     (reward,) = got.json()["results"]
     assert (reward["reward"], reward["reason"], words in reward["message"]) == (None, "undefined", True), got.text
+
+
+@pytest.mark.parametrize(
+    "field", ['"tests": [{"assertion": "\\udc00"}]', '"\\ud800": 1', '"tests": ["1"], "\\ud800": {"\\ud800": 1}']
+)
+def test_an_item_with_half_a_character_is_undefined_by_itself(client, field):
+    got = client.post("/v1/mark", content=f'{{"items": [{{"code": "x", {field}}}]}}', headers=JSON)
+
+    assert got.status_code == 200, got.text
+    (result,) = got.json()["results"]
+    assert (result["reward"], result["reason"]) == (None, "undefined")
+    assert "half a character" in result["message"]
 
 
 @pytest.mark.parametrize(("body", "words"), REFUSED, ids=range(len(REFUSED)))

@@ -60,8 +60,8 @@ def benchmark(data: bytes, folder: Path) -> None:
 def answers(data: bytes, folder: Path) -> None:
     paper = load_benchmark(put(folder, "benchmark.jsonl", json.dumps(PROBLEM).encode()))
     given = put(folder, "answers.jsonl", data + b"\n" + json.dumps(ANSWER).encode())
-    with load_answers([given], paper) as found:
-        assert sum(1 for model in found.models for _ in found.attempts(model)) >= 1
+    found = load_answers([given], paper)
+    assert sum(1 for model in found.models for _ in found.attempts(model)) >= 1
 
 
 def task(data: bytes, folder: Path) -> None:

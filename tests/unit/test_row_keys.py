@@ -1,8 +1,11 @@
 """A row of answers means the same to `exam` and to `run`, whichever of the known keys it has."""
 
+import json
+
 import pytest
 from support.exam_kit import problem, write_rows
 from support.paths import ROOT
+from support.review_kit import markbook
 
 from markbook.benchmarks.answers import load_answers
 from markbook.benchmarks.benchmark import load_benchmark
@@ -30,8 +33,8 @@ def test_exam_and_run_read_the_same_rows_alike(tmp_path, keys):
     file = write_rows(tmp_path / "answers.jsonl", rows)
     samples = [Sample(id=name, row=TaskRow({}, place)) for place, name in enumerate("ab")]
 
-    with load_answers([file], paper) as answers:
-        examined = [(attempt.sample_id, attempt.text) for attempt in answers.attempts("answers")]
+    answers = load_answers([file], paper)
+    examined = [(attempt.sample_id, attempt.text) for attempt in answers.attempts("answers")]
     predictions = read_answers(file, "demo", samples, several=True)
 
     assert examined == [("a", text) for text in CODE]
@@ -58,8 +61,8 @@ def test_exam_and_run_take_a_row_that_failed_for_missing(tmp_path):
     file = write_rows(tmp_path / "answers.jsonl", rows)
     samples = [Sample(id=name, row=TaskRow({}, place)) for place, name in enumerate("ab")]
 
-    with load_answers([file], paper) as answers:
-        examined = [attempt.sample_id for attempt in answers.attempts("answers")]
+    answers = load_answers([file], paper)
+    examined = [attempt.sample_id for attempt in answers.attempts("answers")]
     predictions = read_answers(file, "demo", samples, several=False)
 
     assert examined == ["b"]
@@ -90,16 +93,48 @@ def test_two_answers_in_a_row_are_refused_by_its_place(tmp_path, row, refused):
     ] * bool(refused)
 
 
-@pytest.mark.parametrize(("solution", "count"), [("def f(x): return x + 1\n", 0), (f"import math\n{CODE[0]}", 1)])
-def test_an_exam_leaves_out_a_row_with_two_solutions(tmp_path, solution, count):
-    benchmark = load_benchmark(write_rows(tmp_path / "b.jsonl", [problem("a"), problem("b")]))
-    rows = [{"task_id": "b", "completion": "x"}, {"task_id": "a", "completion": CODE[0], "solution": solution}]
+DOUBLE = "def f(x):\n    # twice\n    return 2 * x\n"
+TIDY = "def f(x):\n    return 2 * x\n"
+FENCED = f"Sure:\n```python\n{DOUBLE}```\nSo `f(1)` is 2.\n"
+TWICE = {
+    "line ends": ({"response": FENCED.replace("\n", "\r\n"), "solution": DOUBLE}, 100),
+    "a comment": ({"generation": FENCED, "solution": TIDY}, 100),
+    "spaces": ({"gpt_solution": FENCED.replace("2 * x", "2*x"), "solution": DOUBLE}, 100),
+    "a fence in a list": ({"generated_text": "1. So\n\n   ```python\n   def f(x):\n       return 2*x\n   ```\n", "solution": TIDY}, 100),
+    "the later block": ({"reply": f"```python\ndef f(x): return x\n```\nBetter:\n{FENCED}", "solution": TIDY}, 100),
+    "a thought": ({"completions": [f"<think>x + x?</think>{FENCED}"], "solution": TIDY}, 100),
+    "a completion": ({"completion": "    return 2*x # twice\n", "solution": f"import math\n{TIDY}"}, 100),
+    "an import": ({"completion": CODE[0], "solution": f"import math\n{CODE[0]}"}, 0),
+    "no Python": ({"completion": "def f(x)\n  return 2*x\n", "solution": "def f(x)\r\n  return 2 * x"}, 0),
+    "other code": ({"response": FENCED, "solution": "def f(x): return x + 1\n"}, None),
+    "another inset": ({"response": FENCED, "solution": "def f(x):\n    if x:\n        return 2 * x\n"}, None),
+    "only a comment": ({"response": FENCED, "solution": "# later\n"}, None),
+}  # fmt: skip
 
-    with load_answers([write_rows(tmp_path / "answers.jsonl", rows)], benchmark) as answers:
-        examined = [attempt.sample_id for attempt in answers.attempts("answers")]
 
-    assert examined == ["a", "b"][1 - count :]
-    assert ["answers.jsonl:2" in each.at for each in answers.invalid.first] == [True] * (1 - count)
+def test_an_exam_takes_the_same_solution_twice_in_a_row_and_refuses_two(tmp_path):
+    prompt = {
+        "prompt": 'def f(x):\n    """Double x."""\n',
+        "entry_point": "f",
+        "canonical_solution": "    return 2 * x\n",
+    }
+    test = "def check(candidate):\n    assert candidate(3) == 6\n"
+    benchmark = write_rows(tmp_path / "b.jsonl", [{"task_id": name, **prompt, "test": test} for name in TWICE])
+    found = {}
+    for refused in (name for name, (_, score) in TWICE.items() if score is None):
+        file = write_rows(tmp_path / "answers.jsonl", [{"task_id": refused, **TWICE[refused][0]}])
+        code, _, err = markbook("exam", "--benchmark", benchmark, "--solutions", file, "--output", tmp_path / "out")
+        found[refused] = None if "answers.jsonl:1" in err and "hold two different answers" in err else err
+        assert code == 2, refused
+    read = [{"task_id": name, "model": "m", **row} for name, (row, score) in TWICE.items() if score is not None]
+    file = write_rows(tmp_path / "answers.jsonl", read)
+
+    code, _, err = markbook("exam", "--benchmark", benchmark, "--solutions", file, "--output", tmp_path / "out")
+
+    assert (code, "skipped" in err) == (0, False), err
+    (results,) = (tmp_path / "out").glob("*/m/test_results.jsonl")
+    found |= {row["task_id"]: row["score"] for row in map(json.loads, results.read_text(encoding="utf-8").splitlines())}
+    assert found == {name: score for name, (_, score) in TWICE.items()}
 
 
 def test_a_column_without_a_name_names_nothing():

@@ -1,71 +1,32 @@
 """Models' answers: files and folders of solutions, several models, several samples a problem.
 
-What is read is put aside in a temporary file at once; in memory stay 12 bytes an answer, so that a run of millions
-needs no more than a run of thousands.
+What is read is put aside at once; in memory stay 16 bytes an answer, so that a run of millions needs no more than a run
+of thousands.
 """
 
 from __future__ import annotations
 
 import hashlib
-import marshal
-import tempfile
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import TracebackType
-from typing import Annotated, Required, Self, TypedDict
+from typing import Annotated, Required, TypedDict
 
-from markbook.benchmarks.assembly import Extract, assemble, find_text
+from markbook.benchmarks.assembly import Extract, assemble, find_rival, find_text
 from markbook.benchmarks.benchmark import data_files
 from markbook.benchmarks.humaneval import mbpp_id
 from markbook.benchmarks.problems import Benchmark, RowError
 from markbook.errors import DataError, suggest_path
 from markbook.files.jsonl import Line, Rejection, read_jsonl
+from markbook.files.spool import Spool
 from markbook.row_keys import CODE_KEYS, NUMBER_KEYS, find_names, find_number, is_failure
 from markbook.text.schema import Schema, make_schema
 from markbook.types import Attempt, ProblemType, Sample
 
-# Answers put aside in a temporary file, so that memory does not grow with them.
-
-
 _Answer = tuple[str, str, str, str, int | None, str]
-_SIZE = 8
-"""Bytes that say how long an answer is."""
-
-
-class AnswerSpool:
-    """Answers in a temporary file, by where they lie in it: text, step, form, place, number and language of each."""
-
-    def __init__(self) -> None:
-        """Make the file."""
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as this object
-        # The end is counted here, because a seek to it before each write would empty the buffer.
-        self._end = 0
-
-    def put(self, row: _Answer) -> int:
-        """Put an answer aside; return where it lies."""
-        # The file has no name and is this process's own: what is read back is what was written. So it need not be JSON, which
-        # takes longer to write and to read; and a seek to its end would empty the buffer.
-        data, offset = marshal.dumps(row), self._end
-        self._file.seek(offset)
-        self._file.write(len(data).to_bytes(_SIZE, "little") + data)
-        self._end += _SIZE + len(data)
-        return offset
-
-    def row(self, offset: int) -> _Answer:
-        """Return the answer that lies there."""
-        self._file.seek(offset)
-        data = self._file.read(int.from_bytes(self._file.read(_SIZE), "little"))
-        row: _Answer = marshal.loads(data)  # noqa: S302 - written by `put`, to a file that nobody else can open
-        return row
-
-    def close(self) -> None:
-        """Drop the file."""
-        self._file.close()
-
-
+"""What is put aside of an answer: text, step, form, place in its file, number and language."""
 KEPT_REJECTIONS = 1000
 """So many skipped rows are kept with their reasons; the rest is only counted."""
 _UNNUMBERED = (1 << 32) - 1
@@ -90,11 +51,11 @@ class SkippedRows:
 
 @dataclass(slots=True)
 class _Index:
-    """Where one model's answers lie in the temporary file."""
+    """Where one model's answers lie in the spool."""
 
     problem: array[int] = field(default_factory=lambda: array("I"))
     number: array[int] = field(default_factory=lambda: array("I"))
-    offset: array[int] = field(default_factory=lambda: array("Q"))
+    slot: array[int] = field(default_factory=lambda: array("I"))
     digest: array[int] = field(default_factory=lambda: array("Q"))
 
     def __len__(self) -> int:
@@ -103,13 +64,13 @@ class _Index:
     def extend(self, other: _Index) -> None:
         self.problem.extend(other.problem)
         self.number.extend(other.number)
-        self.offset.extend(other.offset)
+        self.slot.extend(other.slot)
         self.digest.extend(other.digest)
 
     def keep(self, places: Sequence[int]) -> None:
         """Keep these answers in this order; from here on only where they lie matters."""
         self.problem = array("I", (self.problem[i] for i in places))
-        self.offset = array("Q", (self.offset[i] for i in places))
+        self.slot = array("I", (self.slot[i] for i in places))
         # They have served their purpose once repeats are settled, and of millions of answers they take memory.
         self.number, self.digest = array("I"), array("Q")
 
@@ -144,7 +105,7 @@ class _Input:
 
 
 class Answers:
-    """The answers of every model to one benchmark, as far as they could be read; a context manager."""
+    """The answers of every model to one benchmark, as far as they could be read."""
 
     def __init__(self, benchmark: Benchmark, language: Callable[[str], str]) -> None:
         """Hold none yet; `load_answers` reads them all, and says what `language` is."""
@@ -172,19 +133,7 @@ class Answers:
         self._indexes: dict[str, _Index] = {}
         self._lacking: dict[str, Counter[int]] = {}
         self._sources: dict[str, str] = {}
-        self._spool = AnswerSpool()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Drop the temporary file; the counts stay."""
-        self._spool.close()
+        self._spool: Spool[_Answer] = Spool()
 
     @property
     def models(self) -> list[str]:
@@ -217,11 +166,11 @@ class Answers:
         """Yield a model's answers in benchmark order, numbered from 0 within each problem."""
         index = self._indexes[model]
         number, last = 0, -1
-        for problem, offset in zip(index.problem, index.offset, strict=True):
+        for problem, slot in zip(index.problem, index.slot, strict=True):
             # Numbered anew and not by what the row says: what the rows say may have gaps, and may be absent.
             number = number + 1 if problem == last else 0
             last = problem
-            text, step, form, at, _, language = self._spool.row(offset)
+            text, step, form, at, _, language = self._spool[slot]
             meta = {"step": step, "form": form}
             yield Attempt(self._samples[problem].id, text, model, number, meta=meta, source=at, language=language)
 
@@ -289,7 +238,10 @@ class Answers:
             self.null.add(Rejection(at, f"{key!r} is null: nobody answered"))
             return
         sample, language = self._samples[position], self._read_language(record, self._samples[position])
-        code = assemble(text, replace(sample, language=language) if language else sample, extract, key=key)
+        sample = replace(sample, language=language) if language else sample
+        if rival := find_rival(record, key, sample):
+            raise DataError(rival, at=at)
+        code = assemble(text, sample, extract, key=key)
         # Eight bytes are enough to find repeats within one problem, and they fit into an array; `surrogatepass` because
         # JSON can hold half a surrogate pair, which UTF-8 cannot.
         digest = hashlib.blake2b(code.text.encode(errors="surrogatepass"), digest_size=8).digest()
@@ -298,7 +250,8 @@ class Answers:
         # one would hide that the second repeats the first
         index.number.append(_UNNUMBERED if number is None else number)
         index.digest.append(int.from_bytes(digest, "big"))
-        index.offset.append(self._spool.put((code.text, code.step, code.form, at, number, language)))
+        index.slot.append(len(self._spool))
+        self._spool.append((code.text, code.step, code.form, at, number, language))
 
     def _read_language(self, record: Mapping[str, object], sample: Sample) -> str:
         """Return what an answer says that it is written in, where its problem leaves that to it; empty for Python."""
@@ -367,8 +320,8 @@ class Answers:
             if before is None:
                 kept_rows.append(position)
                 continue
-            *_, first_at, first, _ = self._spool.row(index.offset[before])
-            *_, second_at, second, _ = self._spool.row(index.offset[position])
+            *_, first_at, first, _ = self._spool[index.slot[before]]
+            *_, second_at, second, _ = self._spool[index.slot[position]]
             if source_input.are_samples if first is None and second is None else first != second:
                 kept_rows.append(position)  # another sample of the same problem
             elif index.digest[before] == index.digest[position]:
@@ -404,35 +357,30 @@ def load_answers(
             one task differently and are not declared as samples.
     """
     answers = Answers(benchmark, language)
-    try:
-        for path in paths:
-            answers.read(path, extract)
-        if not answers.models:
-            what, example = "the input is empty", None
-            if answers.unknown.count:
-                what = f"none of {answers.unknown.count} answers match a task; the first"
-                example = answers.unknown.first[0]
-            elif answers.invalid.count:
-                what = f"the first of {answers.invalid.count} rejected rows"
-                example = answers.invalid.first[0]
-            reason = "" if example is None else f", {example.at}: {example.reason}"
-            raise DataError(f"No valid solutions found: {what}{reason}", at=", ".join(map(str, paths)))
-    # Also for an interrupt: the caller gets no object that it could close, and the temporary file may be large.
-    except BaseException:
-        answers.close()
-        raise
+    for path in paths:
+        answers.read(path, extract)
+    if not answers.models:
+        what, example = "the input is empty", None
+        if answers.unknown.count:
+            what = f"none of {answers.unknown.count} answers match a task; the first"
+            example = answers.unknown.first[0]
+        elif answers.invalid.count:
+            what = f"the first of {answers.invalid.count} rejected rows"
+            example = answers.invalid.first[0]
+        reason = "" if example is None else f", {example.at}: {example.reason}"
+        raise DataError(f"No valid solutions found: {what}{reason}", at=", ".join(map(str, paths)))
     return answers
 
 
 def _benchmark_order(index: _Index) -> array[int]:
     """Return the places of an index by problem, then sample number, then position in the input."""
     if len(index) <= _FEW:
-        keys = list(zip(index.problem, index.number, index.offset, strict=True))
+        keys = list(zip(index.problem, index.number, index.slot, strict=True))
         return array("I", sorted(range(len(keys)), key=keys.__getitem__))
     import numpy as np
 
     # `lexsort` takes the most important key last.
-    columns = [np.frombuffer(column, dtype=column.typecode) for column in (index.offset, index.number, index.problem)]
+    columns = [np.frombuffer(column, dtype=column.typecode) for column in (index.slot, index.number, index.problem)]
     return array("I", np.lexsort(columns).astype(np.uint32).tobytes())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import re
 from collections.abc import Mapping
@@ -10,7 +11,7 @@ from functools import lru_cache
 from typing import Literal
 
 from markbook.benchmarks.problems import RowError
-from markbook.row_keys import CODE_KEYS, RAW_KEYS, find_contradiction
+from markbook.row_keys import CODE_KEYS, RAW_KEYS, find_contradiction, is_part
 from markbook.testcode.extraction import (
     PARSE_CAP,
     compiles,
@@ -20,6 +21,7 @@ from markbook.testcode.extraction import (
     with_imports,
     without_thoughts,
 )
+from markbook.testcode.programs import parse
 from markbook.types import Sample
 
 _WRITTEN = ("solution", *RAW_KEYS)
@@ -54,6 +56,7 @@ Extract = Literal["auto", "always", "off"]
 Form = Literal["whole", "completion"]
 
 
+_SPACE = re.compile(r"\s+")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _IMPORTED = re.compile(r"\bimport\b(.*)")
 _STAR = re.compile(r"from (\w+) import \*")
@@ -75,11 +78,36 @@ def find_text(record: Mapping[str, object]) -> tuple[str, str | None]:
     text = record[key]
     if text is not None and not isinstance(text, str):
         raise RowError(f"{key!r} is not a string")
-    # the code that somebody took from it may differ from the raw answer
-    has_rivals = key != CODE_KEYS[0] and len(record.keys() & {key, *_WRITTEN}) > 1
-    if has_rivals and (contradiction := find_contradiction(record, (key, *_WRITTEN))):
-        raise RowError(contradiction)
     return key, text
+
+
+def find_rival(record: Mapping[str, object], key: str, sample: Sample) -> str:
+    """Return which two keys of a row hold two different programs, its answer standing under this key; empty where none do.
+
+    The code that was taken out of a reply stands beside it, often with other spaces or without its comments.
+    """
+
+    def is_same(text: str, longer: str) -> bool:
+        if is_part(text, longer):
+            return True
+        statements = frozenset() if sample.language else _list_statements(text, sample, "auto")
+        if not statements:
+            return _SPACE.sub("", text) in _SPACE.sub("", longer)
+        return extract(longer, lambda code: statements <= _list_statements(code, sample, "off"))[1] != "none"
+
+    # the code that its user extracted may differ from what the model wrote
+    has_rivals = key != CODE_KEYS[0] and len(record.keys() & {key, *_WRITTEN}) > 1
+    return find_contradiction(record, (key, *_WRITTEN), is_same) if has_rivals else ""
+
+
+def _list_statements(text: str, sample: Sample, mode: Extract) -> frozenset[str]:
+    """Return the statements of an answer's program as trees, without comments and docstrings; nothing if it is none."""
+    program = assemble(text, sample, mode).text
+    tree = None if len(program) > PARSE_CAP else parse(program)
+    for node in ast.walk(tree) if tree else ():
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and ast.get_docstring(node):
+            del node.body[0]
+    return frozenset(map(ast.dump, tree.body)) if tree else frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,7 +80,7 @@ def command(**options: Any) -> int:
         run = conduct(Exam(), record_from(ExamOptions, options), terminal)
     show_run(run, as_json=options["as_json"])
     lacking = "; ".join(f"no answer ({count}): {why}" for why, count in run.manifest.get("unanswered", {}).items())
-    view = ExamView(run, run.manifest["config"])
+    view = ExamView(run, run.manifest)
     hold_run(
         run,
         gates,

@@ -55,7 +55,7 @@ Examples:
 @click.option(
     "--systems", nargs=2, metavar="A B", help="The paired difference A - B of two systems instead of the mean."
 )
-@click.option("--cluster", default="", metavar="KEY", help="Items with the same KEY are not independent.")
+@click.option("--cluster", default="", metavar="KEY", help="Rows with the same KEY are related [default: an item's].")
 @click.option("--stratum", default="", metavar="KEY", help="Key of the stratum in which labels were sampled.")
 @click.option("--by", default="", metavar="KEY", help="Key of the groups by which the judge's errors are shown.")
 @click.option(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,22 +20,18 @@ from markbook.cli.options import (
     hold_run,
     options_of,
     read_baseline,
-    say,
     verbose_option,
 )
 from markbook.cli.streams import LineFormatter
-from markbook.errors import UsageError
 from markbook.judge.judge_options import JudgeOptions
 from markbook.option import GATES, PRINTED, record_from
-from markbook.runs.options import RunOptions, StoppingOptions
+from markbook.runs.options import StoppingOptions
 from markbook.runs.reviews.review_options import ReviewOptions
 from markbook.text import Table, terminal
 from markbook.text.format import format_percent
 
 if TYPE_CHECKING:
-    from markbook.results.compare import Baseline
     from markbook.results.gates import GateMark
-    from markbook.runs.reviews.config import ReviewConfig
     from markbook.runs.reviews.review_rows import ReviewSummary
     from markbook.store import Run
 
@@ -62,8 +57,12 @@ Examples:
 @command_option("--log-file", section=PRINTED, type=click.Path(path_type=Path), help="Write the log to this file.")
 def command(**options: Any) -> None:
     """Evaluate generated peer reviews in three tiers: similarity, judge, trace."""
+    from markbook.cli.terminal import ReviewTerminal
     from markbook.results.files import read_part
     from markbook.results.gates import check_gates, parse_gates
+    from markbook.runs.conductor import conduct
+    from markbook.runs.reviews import Reviews
+    from markbook.runs.reviews.config_file import resolve_config
     from markbook.runs.reviews.finished import ReviewResults, rescore
     from markbook.runs.reviews.summary import list_systems
     from markbook.store import open_run
@@ -73,15 +72,16 @@ def command(**options: Any) -> None:
     # Before anything is read or paid: a misspelt number would otherwise be noticed after the judges were asked.
     check_gates(gates, _marks())
     baseline = read_baseline(options, "review")
-    stated, judging = record_from(ReviewOptions, options), record_from(JudgeOptions, options)
+    stated = record_from(ReviewOptions, options, judging=record_from(JudgeOptions, options))
     with _logging(options["log_file"], verbose=options["verbose"]), ended_by_signal():
         if stated.rescored is None:
-            run = _review(stated, judging, baseline)
+            with ReviewTerminal(baseline=baseline) as watcher:
+                run = conduct(Reviews(), stated, watcher)
         else:
             old = open_run(stated.rescored)
             if baseline is not None:
                 baseline.check(list_systems(old))
-            run = rescore(old, _config(stated, judging), stated.output)
+            run = rescore(old, resolve_config(stated), stated.output)
     _show(run, as_json=options["as_json"], verbose=options["verbose"])
     lacking = "; ".join(read_part(run, "incomplete", list[str], []))
     hint = (
@@ -119,58 +119,6 @@ def _logging(path: Path | None, *, verbose: bool) -> Iterator[None]:
         logger.setLevel(before)
         logger.removeHandler(handler)
         handler.close()
-
-
-def _config(options: ReviewOptions, judging: JudgeOptions) -> ReviewConfig:
-
-    from markbook.runs.reviews.config import check_policy, default_config, parse_similarity
-    from markbook.runs.reviews.config_file import read_config
-
-    profile = options.profile
-    config = read_config(options.config_file, profile) if options.config_file else default_config(profile)
-    config = replace(config, seed=options.seed, calibrate=options.calibrate)
-    if options.policy:
-        config = replace(config, policy=check_policy(options.policy))
-    if options.similarity:
-        names = tuple(name.strip() for name in options.similarity.split(","))
-        config = replace(config, similarity=parse_similarity(names, "--similarity"), semantic_asked="semantic" in names)
-    if options.tool_reference is not None:
-        config = replace(config, tool_reference=options.tool_reference)
-    if judging.retries is not None:
-        config = replace(config, max_retries=judging.retries)
-    if judging.seconds is not None:
-        config = replace(config, judge_seconds=judging.seconds)
-    return config
-
-
-def _review(options: ReviewOptions, judging: JudgeOptions, baseline: Baseline | None) -> Run:
-    from markbook.cli.terminal import ReviewTerminal
-    from markbook.runs.conductor import conduct
-    from markbook.runs.reviews import Reviews
-    from markbook.runs.reviews.review import ReviewRequest
-
-    # Not left to click: with --resume both come from the run, and --rescore needs neither.
-    if options.papers is None or options.reviews is None:
-        raise UsageError("--papers and --reviews are needed", hint="or --resume RUN or --rescore RUN alone")
-    config = _config(options, judging)
-    for note in config.notes:
-        say(f"markbook: {note}")
-    models = tuple(model for model in options.judges if model != "off")
-    if not models and config.judge_name:
-        say(f"markbook: the config names the judge {config.judge_name!r}; it is asked only with --judge")
-    request = ReviewRequest(
-        papers=options.papers,
-        reviews=options.reviews,
-        traces=options.traces,
-        config=config,
-        judges=models,
-        judge_options=judging,
-        limit=options.limit,
-        asked={**options.asked(), **judging.to_options()},
-        **{field.name: getattr(options, field.name) for field in fields(RunOptions) if field.name != "reports"},
-    )
-    with ReviewTerminal(baseline=baseline) as watcher:
-        return conduct(Reviews(), request, watcher)
 
 
 def _show(run: Run, *, as_json: bool, verbose: bool) -> None:

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from markbook.cli.options import completing, fail_under_option, options_of, part_names, say
-from markbook.errors import DataError, StrictDataError, UsageError, misspelt, suggest
+from markbook.errors import DataError, StrictDataError, UsageError, misspelt
 from markbook.judge.judge_options import JudgeOptions
 from markbook.option import parameter_name
-from markbook.row_keys import SCORE_KEYS, is_failure
+from markbook.row_keys import SCORE_KEYS, is_failure, parse_map
 from markbook.text import cut
 from markbook.text.format import NOTHING, Scale, format_level, format_number
 from markbook.types import Measurement, Metric, Summary
@@ -101,7 +101,7 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
     from markbook.results.gates import check_gates, hold_gates, parse_gates
     from markbook.results.summary import MeasurementTally
 
-    named = _columns(columns)
+    named = parse_map(columns, SCORE_KEYS, "candidate=COLUMN,reference=COLUMN") if columns else {}
     names = expand([name.strip() for name in metrics.split(",") if name.strip()])
     if not names:
         raise UsageError("no metric is named", hint="`markbook list metrics` shows them")
@@ -190,25 +190,6 @@ class _Read:
     def beside(self) -> dict[str, list[object] | None]:
         """What metrics may read of a row beside the two texts."""
         return {"questions": self.questions, "contexts": self.contexts, "rows": self.rows}
-
-
-def _columns(text: str) -> dict[str, str]:
-    """Return which column stands for which key.
-
-    Raises:
-        UsageError: it has another form, or names a key that there is none of.
-    """
-    columns: dict[str, str] = {}
-    for part in text.split(",") if text else ():
-        key, sign, column = (side.strip() for side in part.partition("="))
-        if not (key and sign and column):
-            raise UsageError(f"--map: {part!r} says of no column what it is", hint="candidate=COLUMN,reference=COLUMN")
-        if key not in SCORE_KEYS:
-            raise UsageError(f"--map: a column cannot be {key!r}", hint=suggest(key, SCORE_KEYS))
-        if key in columns:
-            raise UsageError(f"--map: {key!r} is named twice")
-        columns[key] = column
-    return columns
 
 
 def _lines(file: Path) -> Iterator[Line | Rejection]:

@@ -184,7 +184,7 @@ class ReviewTerminal(RunTerminal):
     counts = False
 
     def on_plan(self, plan: Planned) -> None:
-        """Refuse a baseline that nothing can be held against.
+        """Say what of the configuration is not used; refuse a baseline that nothing can be held against.
 
         Raises:
             UsageError: the baseline lacks a counterpart of a system.
@@ -193,6 +193,10 @@ class ReviewTerminal(RunTerminal):
         from markbook.runs.reviews.review import ReviewPlan
 
         assert isinstance(plan, ReviewPlan)
+        for note in plan.config.notes:
+            self._say(f"markbook: {note}")
+        if plan.config.judge_name and set(plan.options.judges) <= {"off"}:
+            self._say(f"markbook: the config names the judge {plan.config.judge_name!r}; it is asked only with --judge")
         if self._baseline is not None:
             signatures = review_signatures(plan.manifest.config)
             self._baseline.check(sorted({attempt.model for attempt in plan.attempts}), signatures=signatures)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from markbook.config import spec
+from markbook import config as spec
 from markbook.config.check import check
 from markbook.config.tree import Function, Node, find, plain, with_words
 from markbook.errors import ConfigError, misspelt, suggest

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from markbook import plugins
-from markbook.config import lmeval, native, spec
+from markbook import config as spec, plugins
+from markbook.config import lmeval, native
 from markbook.config.lmeval import TASK_KEYS
 from markbook.config.tree import Node, Twice, plain, read_tree
 from markbook.errors import ConfigError, UsageError, suggest, suggest_path

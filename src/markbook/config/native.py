@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from markbook.config import spec
+from markbook import config as spec
 from markbook.config.check import check
 from markbook.config.tree import Function, Node, find, plain
 from markbook.errors import ConfigError

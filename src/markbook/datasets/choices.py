@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from markbook.config import Task, Text
-from markbook.datasets.prompts import RenderError, check_template, join_example, join_question, render
+from markbook.datasets.prompts import RenderError, compile_template, join_example, join_question, render
 from markbook.datasets.rows import Row
 from markbook.datasets.user_code import Find, ForeignError, call_user_function, to_plain
 from markbook.errors import ConfigError, DataError
@@ -58,7 +58,7 @@ class Weigher:
         self._own: dict[str, Callable[..., Any]] = {}
         for text in (task.prompt, task.references, task.choices, task.few_shot.prompt, task.few_shot.references):
             if text is not None and text.template is not None:
-                check_template(text.template, text.at)
+                compile_template(text.template, text.at)
             elif text is not None and text.function is not None:
                 own = find(text.function)
                 if own is None:

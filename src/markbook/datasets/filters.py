@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from markbook.config import ContextMode, Filter, Function, Pipeline
+from markbook.config import ContextMode, Filter, Pipeline
+from markbook.config.tree import Function
 from markbook.datasets.rows import Row
 from markbook.datasets.user_code import Find, ForeignError, call_user_function, filter_replies, nothing
 from markbook.errors import ConfigError, suggest

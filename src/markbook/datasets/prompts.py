@@ -61,7 +61,8 @@ class RenderError(Exception):
 
 
 @functools.lru_cache(maxsize=256)
-def _compile_template(source: str, at: str) -> Any:
+def compile_template(source: str, at: str) -> Any:
+    """Return a template, parsed; ConfigError if it does not parse."""
     try:
         return _environment().from_string(source)
     except RecursionError:
@@ -76,15 +77,6 @@ def _expression(source: str) -> Any:
     return _environment().compile_expression(source, undefined_to_none=False)
 
 
-def check_template(source: str, at: str) -> None:
-    """Parse a template.
-
-    Raises:
-        ConfigError: it does not parse.
-    """
-    _compile_template(source, at)
-
-
 def render(source: str, row: Mapping[str, object], at: str) -> str:
     """Return a template's text for a row.
 
@@ -92,7 +84,7 @@ def render(source: str, row: Mapping[str, object], at: str) -> str:
         ConfigError: it does not parse.
         RenderError: it names an unknown field, fails, or makes too long a text.
     """
-    template = _compile_template(source, at)
+    template = compile_template(source, at)
     where = f", in the template at {at}" if at else ""
     parts: list[str] = []
     length = 0
@@ -130,7 +122,7 @@ def render_references(source: str, row: Mapping[str, object], at: str, *, exact:
     if isinstance(field, str):
         return (field,)  # the common case, without a template: a field alone
     if alone:
-        _compile_template(source, at)
+        compile_template(source, at)
         try:
             value = _expression(alone[1])(**row)
         except _FAILURES as error:

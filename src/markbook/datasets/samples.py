@@ -11,8 +11,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from markbook.config import ContextMode, Function, Task, Text
+from markbook.config import ContextMode, Task, Text
 from markbook.config.loading import load
+from markbook.config.tree import Function
 from markbook.datasets.choices import Weigher, Weighing, render_prefix
 from markbook.datasets.filters import PROMPTS, SELECTIONS, TARGETS, last, unregistered_error
 from markbook.datasets.prompts import (
@@ -20,7 +21,7 @@ from markbook.datasets.prompts import (
     RenderError,
     as_references,
     beside,
-    check_template,
+    compile_template,
     field_texts,
     is_equal,
     join_example,
@@ -218,7 +219,7 @@ class _Builder:
         self.shot_answers = self._own_function(task.few_shot.references, "target")
         for text in (self.prompt, task.references):
             if text is not None and text.template is not None:
-                check_template(text.template, text.at)
+                compile_template(text.template, text.at)
 
     def _own_function(self, text: Text | None, what: str) -> Callable[[Row], Any] | None:
         """Return what the file's own function says of a row, None where something else says it."""

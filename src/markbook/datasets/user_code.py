@@ -21,7 +21,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from markbook.config import Function
+from markbook.config.tree import Function
 from markbook.datasets.rows import Row
 from markbook.errors import ConfigError
 from markbook.types import MissingKind, digest_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Set as AbstractSet
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -223,7 +223,7 @@ def _list_settings(result: Mapping[str, object]) -> dict[str, object]:
     }
 
 
-def _lower(path: Path, names: AbstractSet[str]) -> tuple[frozenset[str], bool, list[str]]:
+def _lower(path: Path, names: Collection[str]) -> tuple[frozenset[str], bool, list[str]]:
     """Return the evaluations of which less is better, whether of others more is, and what was taken from names.
 
     The aggregate record beside says it; where it does not, the evaluation's name does, or else all that the record names.
@@ -245,7 +245,7 @@ def _lower(path: Path, names: AbstractSet[str]) -> tuple[frozenset[str], bool, l
         if ways.setdefault(name, is_lower) != is_lower:
             raise DataError(f"less is better and more is better of one evaluation, {name!r}", at=str(_record(path)))
     is_all_lower = bool(ways) and all(ways.values())
-    for name in names - ways.keys():
+    for name in {*names} - ways.keys():
         ways[name] = is_all_lower if find_direction(name) is None else find_direction(name) == "lower"
         assumed = f"Of {name} less is taken to be better, as of all that the record names." if name else ""
         notes |= {assumed if ways[name] and find_direction(name) is None else note_direction(name)} - {""}
@@ -340,7 +340,7 @@ class Helm:
         }
         signed = sign_metrics(_list_options(spec, columns))
         named = {_instance(instance, called): instance for instance in instances}
-        answers = ((_row(model, (at, 0), {}, questions[at]), _list_correct(one)) for at, one in named.items())
+        answers = ((_row(model, (at, 0), {}, questions[at]), _list_correct(record)) for at, record in named.items())
         signatures = {"": sign_measure("helm", settings), **sign_answers("helm", answers)}
         return Marked(rows, columns, str(spec.get("name") or ""), signatures=signatures, metric_signatures=signed)
 
@@ -375,8 +375,10 @@ def _instance(record: Mapping[str, object], called: Mapping[str, Mapping[str, st
 
 
 def _list_correct(instance: Mapping[str, object]) -> list[object]:
-    correct = [one for one in objects(instance.get("references")) if "correct" in str(one.get("tags"))]
-    return [mapping(one.get("output")).get("text", one.get("output")) for one in correct]
+    correct = [
+        reference for reference in objects(instance.get("references")) if "correct" in str(reference.get("tags"))
+    ]
+    return [mapping(reference.get("output")).get("text", reference.get("output")) for reference in correct]
 
 
 def _perturbation(record: Mapping[str, object]) -> str:

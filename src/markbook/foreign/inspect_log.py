@@ -172,7 +172,7 @@ def _row(
     lettered_choices = dict(zip(ascii_uppercase, choices if isinstance(choices, list) else [], strict=False))
     right = target if isinstance(target, list) else [target]
     answers.append(
-        (Row(model, name, {}, content=row.content), [lettered_choices.get(words(one), one) for one in right])
+        (Row(model, name, {}, content=row.content), [lettered_choices.get(words(entry), entry) for entry in right])
     )
     return row
 

@@ -50,13 +50,7 @@ class DeepEval:
         model = str(parameters.get("model") or run.get("identifier") or file_stem(probe.path))
         cases = objects(run.get("testCases")) + objects(run.get("conversationalTestCases"))
         is_old = any("metricsMetadata" in case for case in cases)
-        texts: dict[str, set[str]] = {}
-        for case in cases:
-            texts.setdefault(words(_question(case)), set()).add(words(_case_facts(case)))
-        shared = {text for text, facts in texts.items() if len(facts) > 1}
-        rows = MarkedRows(
-            (_case(case, model, is_shared=words(_question(case)) in shared) for case in cases), counts=True
-        )
+        rows = MarkedRows((_case(case, model) for case in cases), counts=True)
         several = {row.id for row in rows if row.index}
         contents = {name: len({row.content for row in rows if row.id == name}) for name in several}
         # Cases that all have the name of their pytest function are not attempts at one sample: what was asked names them.
@@ -73,8 +67,8 @@ class DeepEval:
             score, threshold = (read_value(metric.get(key)) for key in ("score", "threshold"))
             success, judge, is_strict = map(metric.get, ("success", "evaluationModel", "strictMode"))
             limit = None if isinstance(threshold, Missing) else threshold
-            measured = {"judge": judge or None, "strictMode": is_strict, "threshold": limit}
-            for kind, fact in measured.items():
+            measure = {"judge": judge or None, "strictMode": is_strict, "threshold": limit}
+            for kind, fact in measure.items():
                 facts.setdefault(name, {}).setdefault(kind, set()).update({words(fact)} if fact is not None else ())
             # Of `Toxicity` and its like less was better before version 4.2, and more is since: the verdict says it.
             is_stated = isinstance(success, bool) and score != threshold and not metric.get("error")
@@ -113,19 +107,13 @@ def _question(case: Mapping[str, object]) -> Any:
     ]
 
 
-def _case_facts(case: Mapping[str, object]) -> Any:
+def _case_facts(case: Mapping[str, object]) -> list[object]:
     """Return what a case is beside its input: cases that differ in it are not attempts at one sample."""
-    return [case.get(name) for name in ("expectedOutput", "expectedOutcome", "expectedTools", "context", "scenario")]
+    names = ("expectedOutput", "expectedOutcome", "expectedTools", "context", "scenario")
+    return [case.get(name) or None for name in names]
 
 
-def _case(case: Mapping[str, object], model: str, *, is_shared: bool) -> Row:
-    """Return a case's row.
-
-    Args:
-        case: as the file holds it.
-        model: who answered.
-        is_shared: whether other cases have the same input and are not the same.
-    """
+def _case(case: Mapping[str, object], model: str) -> Row:
     metrics: dict[str, float | Missing] = {}
     for name, metric in _named_metrics(case):
         error = metric.get("error")
@@ -133,8 +121,8 @@ def _case(case: Mapping[str, object], model: str, *, is_shared: bool) -> Row:
     if "success" in case:
         broken = next((value for value in metrics.values() if isinstance(value, Missing)), None)
         metrics["success"] = broken if broken is not None else read_value(case["success"])
-    question = _question(case)
-    content = digest_input("deepeval", [question, _case_facts(case)] if is_shared and question else question)
+    question, facts = _question(case), _case_facts(case)
+    content = digest_input("deepeval", [question, facts] if question and any(facts) else question)
     # A case is called test_case_<place> unless somebody named it: what was asked is what it is.
     name = str(case.get("name") or "")
     called = (
@@ -184,7 +172,9 @@ class Promptfoo:
         stated = {"score", "pass"}  # and what is called after assertions: 1 where they hold, whatever their name
         for result in results:
             key = digest_text(words(_get_vars(result)) or str(result.get("testIdx")))[:12]
-            asserted.setdefault(key, {}).update((words(dict(test)), test) for test in _assertions(result))
+            asserted.setdefault(key, {}).update(
+                (words(dict(assertion)), assertion) for assertion in _assertions(result)
+            )
             components = objects(mapping(result.get("gradingResult")).get("componentResults"))
             of_tests = [*_assertions(result), *(mapping(part.get("assertion")) for part in components)]
             stated |= {str(test["metric"]) for test in of_tests if test.get("metric")}
@@ -207,31 +197,24 @@ def _name_columns(
     """
     numbers = [number if isinstance(number := result.get("promptIdx"), int) else 0 for result in results]
     columns: dict[str, dict[int, object]] = {}
-    for number, row, result in sorted(zip(numbers, rows, results, strict=True), key=lambda found: found[0]):
+    for number, row, result in sorted(zip(numbers, rows, results, strict=True), key=lambda numbered: numbered[0]):
         columns.setdefault(row.model, {}).setdefault(number, result.get("provider"))
-    known = (
-        [{"id": one} if isinstance(one, str) else mapping(one) for one in providers]
-        if isinstance(providers, list)
-        else []
-    )
+    listed = providers if isinstance(providers, list) else []
     names: dict[tuple[str, int], str] = {}
     notes = []
     for model, column in columns.items():
-        head = [one for one in known if _provider(one) in set(map(_provider, column.values()))]
-        beside = head if len(head) == len(column) else [{}] * len(column)
-        found = [
-            mapping(own).get("config") or one.get("config") for own, one in zip(column.values(), beside, strict=True)
-        ]
-        digests = [digest_text(words(config or {}))[:8] for config in found]
+        providers_here = set(map(_provider, column.values()))
+        head = [provider for provider in listed if _provider(provider) in providers_here]
+        pairs = zip(column.values(), head if len(head) == len(column) else column.values(), strict=True)
+        configurations = (mapping(own).get("config") or mapping(of_head).get("config") or {} for own, of_head in pairs)
+        digests = [digest_text(words(configuration))[:8] for configuration in configurations]
         is_told = len(set(digests)) > 1
         if is_told:
             notes.append(f"The configurations of {model} in the order of the file: {', '.join(digests)}.")
-        for place, (number, digest) in enumerate(zip(column, digests, strict=True), 1):
-            called = f"{model} {digest}" if is_told else model
-            alike = digests[:place].count(digest)
-            names[model, number] = f"{called} #{alike}" if digests.count(digest) > 1 else called
-    named = [replace(row, model=names[row.model, number]) for number, row in zip(numbers, rows, strict=True)]
-    return named, tuple(notes)
+        for position, (number, digest) in enumerate(zip(column, digests, strict=True), 1):
+            name = f"{model} {digest}" if is_told else model
+            names[model, number] = f"{name} #{digests[:position].count(digest)}" if digests.count(digest) > 1 else name
+    return [replace(row, model=names[row.model, at]) for at, row in zip(numbers, rows, strict=True)], tuple(notes)
 
 
 _GRADED = re.compile(r"(not-)?(.*rubric|model-graded.*|g-eval|factuality|.*-relevance|context-.*|similar|classifier)")
@@ -253,7 +236,7 @@ def _assertions(result: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
 
 def _list_facts(assertions: Mapping[str, Mapping[str, object]], metric: str) -> dict[str, object]:
     """Return the facts of those assertions that a metric is of, in an order of their own; `score` and `pass` are of all."""
-    metrics = {str(assertion.get("metric")) for assertion in assertions.values()}
+    metrics = {str(test.get("metric")) for test in assertions.values()}
     of = metrics - {"pass"} if metric == "score" else metrics if metric == "pass" else {metric}
     chosen = [test for _, test in sorted(assertions.items()) if str(test.get("metric")) in of]
     facts: dict[str, object] = {"assertions": len(chosen) or None}

@@ -314,9 +314,9 @@ def sign_answers(tool: str, answers: Iterable[tuple[Row, Sequence[object]]]) -> 
     for row, right in answers:
         texts.setdefault((row.id, row.content), set()).update(filter(None, map(words, right)))
     return {
-        digest_text("\n".join(sample))[:16]: sign_measure(tool, {f"right answer of {sample[0]}": sorted(found)})
-        for sample, found in texts.items()
-        if found
+        digest_text("\n".join(sample))[:16]: sign_measure(tool, {f"right answer of {sample[0]}": sorted(answers)})
+        for sample, answers in texts.items()
+        if answers
     }
 
 

@@ -28,7 +28,7 @@ from markbook.foreign.reading import (
 )
 from markbook.marks import Row
 from markbook.measurements import find_direction
-from markbook.row_keys import is_failure
+from markbook.row_keys import is_failure, parse_map
 from markbook.text.format import read_number
 from markbook.types import Direction, Missing, MissingKind
 
@@ -45,22 +45,9 @@ def parse_columns(text: str) -> dict[str, str]:
     Raises:
         UsageError: it has another form, or names a role that there is none of.
     """
-    columns: dict[str, str] = {}
-    for part in text.split(","):
-        role, sign, column = (side.strip() for side in part.partition("="))
-        if not (role and sign and column):
-            raise UsageError(
-                f"{part!r} says of no column what it is", hint="write item=COLUMN,model=COLUMN,score=COLUMN"
-            )
-        if role == BETTER and column not in ("lower", "higher"):
-            raise UsageError(f"{part!r} says neither lower nor higher", hint="write better=lower")
-        if role not in (*ROLES, BETTER):
-            raise UsageError(f"a column cannot be {role!r}", hint=suggest(role, [*ROLES, BETTER]))
-        if role in columns:
-            raise UsageError(
-                f"{role!r} is named twice", hint="several scores are several readings, each with its --map"
-            )
-        columns[role] = column
+    columns = parse_map(text, (*ROLES, BETTER), "item=COLUMN,model=COLUMN,score=COLUMN")
+    if (better := columns.get(BETTER, "lower")) not in ("lower", "higher"):
+        raise UsageError(f"--map: better={better} says neither lower nor higher", hint="write better=lower")
     if "score" not in columns:
         raise UsageError("no column is the score", hint="add score=COLUMN")
     return columns

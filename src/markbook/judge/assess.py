@@ -227,11 +227,10 @@ class JudgeQuestion:
 
     def record(self, judged: Judged) -> MarksRecord:
         """Return the answer as the journal keeps it."""
-        marks = parse_marks(judged.answer.payload, self.rubric) if judged.answer else {}
+        marks = parse_marks(judged.value.payload, self.rubric) if judged.value else {}
         quotes = [quote for mark in marks.values() for quote in mark.quotes]
         weighted = {}
-        if judged.answer and judged.answer.logprobs:
-            answer = judged.answer
+        if (answer := judged.value) and answer.logprobs:
             for criterion in self.rubric.criteria:
                 scale = self.rubric.scale_for(criterion)
                 pair = None if criterion.grades else weigh(answer.payload, answer.logprobs, criterion.name, scale)
@@ -424,10 +423,10 @@ def _read_answer(row: Mapping[str, object], parse: Callable[[str], _T]) -> _T | 
     """Return what a kept answer says, or why it says nothing."""
     # A kept answer is parsed again and not trusted: a journal is a file that can be edited.
     judged = from_record(row)
-    if judged.answer is None:
+    if judged.value is None:
         return judged.missing or Missing(MissingKind.FAILED, "no answer")
     try:
-        return parse(judged.answer.payload)
+        return parse(judged.value.payload)
     except Violation as error:
         return Missing(MissingKind.FAILED, str(error))
 

@@ -14,7 +14,7 @@ from typing import Any, TypedDict
 from markbook.files import jsonl
 from markbook.judge.rubrics import HIGHEST, LOWEST, Call, Rubric
 from markbook.measurements import MissingRecord
-from markbook.model.asker import Asker
+from markbook.model.asker import Asker, QuestionEnd
 from markbook.model.budget import Account, Budget, Price, Weight
 from markbook.model.cassette import Cassette
 from markbook.model.chat import whole_text
@@ -313,25 +313,8 @@ def read(response: Any, mode: str) -> RawAnswer:
 # Asking a judge: from a cassette or from the model, each answer checked before it counts.
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """The end of one call: an answer whose structure was found good, or the reason why there is none."""
-
-    answer: RawAnswer | None
-    missing: Missing | None
-    requests: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost: float | None = None
-    """Over all requests of the call; None if that of one is not known."""
-    cost_at_most: float | None = None
-    """The same with requests of unknown cost at their dearest; None where no price is known."""
-    seconds: float = 0.0
-    replayed: bool = False
-    is_lasting: bool = True
-    """Whether asking again later would bring the same: an answer or a misbehaving judge, not a server that is down."""
-
-
+Judged = QuestionEnd[RawAnswer]
+"""The end of one call: an answer whose structure was found good, or the reason why there is none."""
 Check = Callable[[str], object]
 """Raises `Violation` for a payload that does not have the asked structure."""
 
@@ -373,12 +356,8 @@ class JudgeClient:
                 return self._replay(recorded, check)
             if self._cassette.is_whole:
                 detail = f"the cassette {self._cassette.path.name} lacks this call: {call.told}"
-                return Judged(None, Missing(MissingKind.UNAVAILABLE, detail), is_lasting=False)
-        ended = await self._asker.ask(_Asked(self._client, call, check, self.ways))
-        judged = Judged(
-            ended.value, ended.missing, ended.requests, ended.input_tokens, ended.output_tokens, ended.cost,
-            ended.cost_at_most, ended.seconds, is_lasting=ended.is_lasting,
-        )  # fmt: skip
+                return Judged(missing=Missing(MissingKind.UNAVAILABLE, detail), cost=None, cost_at_most=None)
+        judged = await self._asker.ask(_Asked(self._client, call, check, self.ways))
         # That a server was down must not be recorded: it would be replayed for ever.
         if self._cassette is not None and judged.is_lasting:
             self._cassette.record(call.key, to_record(judged))
@@ -389,13 +368,13 @@ class JudgeClient:
         # What a replay saves is told to the user beside what was spent.
         self.account.replayed += 1
         self.account.saved += judged.cost or 0.0
-        if judged.answer is not None:
+        if judged.value is not None:
             # A cassette is a file like any other: what somebody wrote into it counts by the same rules as a reply.
             try:
-                check(judged.answer.payload)
+                check(judged.value.payload)
             except Violation as error:
                 missing = Missing(MissingKind.FAILED, f"the cassette's reply does not count: {error}")
-                return Judged(None, missing, replayed=True)
+                return Judged(missing=missing, is_lasting=True, cost=None, cost_at_most=None, replayed=True)
         return judged
 
 
@@ -505,11 +484,11 @@ def to_record(judged: Judged) -> EndRecord:
         requests=judged.requests, input_tokens=judged.input_tokens, output_tokens=judged.output_tokens,
         cost=judged.cost, cost_at_most=judged.cost_at_most,
     )  # fmt: skip
-    if judged.answer is not None:
-        record["payload"] = judged.answer.payload
-        record["mode"] = judged.answer.mode
-        if judged.answer.logprobs:
-            record["logprobs"] = list(judged.answer.logprobs)
+    if judged.value is not None:
+        record["payload"] = judged.value.payload
+        record["mode"] = judged.value.mode
+        if judged.value.logprobs:
+            record["logprobs"] = list(judged.value.logprobs)
     if judged.missing is not None:
         record["missing"] = judged.missing.to_record()
     return record
@@ -540,5 +519,7 @@ def from_record(record: Mapping[str, object]) -> Judged:
     else:
         reason = Missing(MissingKind.FAILED, "the kept answer is damaged")
     # A replayed end took requests and tokens when it was recorded; they are kept for the account.
-    used = count("requests"), count("input_tokens"), count("output_tokens")
-    return Judged(answer, reason, *used, money("cost"), money("cost_at_most"), replayed=True)
+    return Judged(
+        answer, reason, is_lasting=True, requests=count("requests"), input_tokens=count("input_tokens"),
+        output_tokens=count("output_tokens"), cost=money("cost"), cost_at_most=money("cost_at_most"), replayed=True,
+    )  # fmt: skip

@@ -57,13 +57,9 @@ class JudgePlan:
     servers: tuple[tuple[str, Server], ...] = ()
     """Of judges that have one of their own, by model."""
 
-    def server(self, model: str) -> Server | None:
-        """Return a judge's own server."""
-        return dict(self.servers).get(model)
-
     def address(self, model: str) -> str:
         """Return where a judge is asked; empty for its provider's own address."""
-        server = self.server(model)
+        server = dict(self.servers).get(model)
         return self.base_url if server is None else server.url
 
     def key(self, model: str) -> str | None:
@@ -74,7 +70,7 @@ class JudgePlan:
         Raises:
             UsageError: the variable that should hold it does not.
         """
-        server = self.server(model)
+        server = dict(self.servers).get(model)
         if server is None:
             return None
         if not server.key_variable:

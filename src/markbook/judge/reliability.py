@@ -290,9 +290,9 @@ class Examination:
         call = self._call(rubric, known_text, sample)
         judged = await self._judge.judge(call, lambda payload: parse_marks(payload, rubric))
         self._note(judged)
-        if judged.answer is None:
+        if judged.value is None:
             return None
-        return rubric.overall({name: mark.score for name, mark in parse_marks(judged.answer.payload, rubric).items()})
+        return rubric.overall({name: mark.score for name, mark in parse_marks(judged.value.payload, rubric).items()})
 
     async def _agreement(self) -> tuple[probes.People, probes.Calibration]:
         rubric = self._form.people
@@ -349,10 +349,10 @@ class Examination:
             call = self._settings.call(self._judge.model, "pairwise", (form.compared_system, prompt), SCHEMA)
             judged = await self._judge.judge(call, parse_winner)
             self._note(judged)
-            if judged.answer is None:
+            if judged.value is None:
                 # One order alone says nothing about the effect of place, so the pair is not used.
                 return None
-            winners.append(parse_winner(judged.answer.payload))
+            winners.append(parse_winner(judged.value.payload))
         return both_orders(winners[0], winners[1])
 
 

@@ -124,6 +124,8 @@ class QuestionEnd(Generic[T]):
     """The same with requests of unknown cost at their dearest; None where no price is known."""
     seconds: float = 0.0
     """From its turn to be taken up to its end, waiting included."""
+    replayed: bool = False
+    """Whether the value is one that was recorded in another run."""
 
     def spend(self, cost: float | None, at_most: float | None) -> None:
         """Add what one request cost."""

@@ -215,7 +215,7 @@ def lean_address(model: str, base_url: str) -> Address | None:
     """Return where to ask a model without its provider's package; None where only that knows how.
 
     Raises:
-        UsageError: it is not an address, or it cannot be spoken to in this way and there is no other.
+        UsageError: it is not an address, or cannot be spoken to in the only way that is left.
     """
     from urllib.request import getproxies, proxy_bypass
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,7 +14,6 @@ from markbook.why import Evidence, Why
 
 MOST_BYTES = 2_500_000
 """Of foreign text in all problems of a page together; markup comes on top."""
-_DIFF_LINES = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +68,24 @@ class ShownAnswer:
     """What its scores rest on."""
 
 
+_DIFFERENCE_LINES = 400
+"""Lines of an answer that are compared with another's."""
+
+
+def find_difference(answers: Iterable[ShownAnswer]) -> tuple[str, str, tuple[str, ...]] | None:
+    """Return how the first answer that failed differs from the first that passed; None without both, or of equal ones."""
+    answers = list(answers)
+    right = next((answer for answer in answers if answer.status == "passed"), None)
+    wrong = next((answer for answer in answers if answer.status != "passed" and answer.code.strip()), None)
+    if right is None or wrong is None:
+        return None
+    import difflib  # late: right answers alone need none of it; its time grows with the square of the lines
+
+    old, new = (answer.code.splitlines()[:_DIFFERENCE_LINES] for answer in (right, wrong))
+    lines = tuple(difflib.unified_diff(old, new, lineterm="", n=2))[2:]
+    return (right.label, wrong.label, lines) if lines else None
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One problem with what the models made of it."""
@@ -94,19 +111,6 @@ class Problem:
         checks = sum(len(check.text) for check in self.checks) + 60 * len(self.checks) * len(self.answers)
         difference = sum(map(len, self.difference[2])) if self.difference else 0
         return len(self.prompt) + answers + checks + difference + 120 * len(self.outcomes)
-
-
-def find_difference(answers: Sequence[ShownAnswer]) -> tuple[str, str, tuple[str, ...]] | None:
-    """Return how the first answer that fails differs from the first that passes; None without such two."""
-    right = next((answer for answer in answers if answer.status == "passed"), None)
-    wrong = next((answer for answer in answers if answer.status != "passed" and answer.code.strip()), None)
-    if right is None or wrong is None:
-        return None
-    import difflib  # late: right answers alone need none of it; its time grows with the square of the lines
-
-    old, new = (answer.code.splitlines()[:_DIFF_LINES] for answer in (right, wrong))
-    lines = tuple(difflib.unified_diff(old, new, lineterm="", n=2))[2:]
-    return (right.label, wrong.label, lines) if lines else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -274,7 +274,7 @@ def _read_own_metric(results: Sequence[Results], sheets: Sequence[Sheet]) -> lis
     ]
     if len(readings) > 1:
         names = ", ".join(repr(own[0].metric) for own in readings)
-        raise UsageError(f"the runs begin with other metrics, and all of them have {names}", hint="--metric names one")
+        raise UsageError(f"the runs begin with different metrics and share {names}", hint="--metric names one")
     return readings[0] if readings else None
 
 

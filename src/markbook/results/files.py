@@ -69,31 +69,6 @@ def _flatten(name: str, value: Any, flat: dict[str, Value]) -> None:
         flat[own] = json.dumps(value, ensure_ascii=False, allow_nan=False) if isinstance(value, dict | list) else value
 
 
-def cases(rows: Iterable[Mapping[str, object]], command: str) -> Iterator[Case]:
-    """Yield one case a published row: an error where a value is missing because something failed, skipped without any value."""
-    for row in rows:
-        reasons = collect_reasons(row)
-        broken = {field: reason for field, reason in reasons.items() if reason.kind.is_ours}
-        suite = str(row.get("model") or row.get("system") or command)
-        name = str(row.get("id") or row.get("paper_id") or "")
-        name = f"{row['task']}/{name}" if row.get("task") else name
-        # The first attempt, number 0, goes by the sample's name alone.
-        name += f" [{row['index']}]" if row.get("index") else ""
-        detail = _list_reasons(broken)
-        tests, metrics = row.get("tests"), row.get("metrics")
-        metrics = metrics if isinstance(metrics, Mapping) else {}
-        if broken:
-            yield Case(suite, name, "error", f"{len(broken)} values are missing", detail)
-        elif isinstance(tests, dict) and not tests.get("passed"):
-            words = str(tests.get("error") or "the tests failed")
-            yield Case(suite, name, "failure", words, str(tests.get("detail") or ""))
-        elif not isinstance(tests, dict) and metrics and all(value is None for value in metrics.values()):
-            first = next(iter(reasons.values()), Missing(MissingKind.ABSENT, "the row gives no reason"))
-            yield Case(suite, name, "skipped", f"{first.kind}: {first.detail}", _list_reasons(reasons))
-        else:
-            yield Case(suite, name, "passed")
-
-
 def _list_reasons(reasons: Mapping[str, Missing]) -> str:
     return "\n".join(f"{field}: {reason.kind}: {reason.detail}" for field, reason in reasons.items())
 
@@ -171,7 +146,27 @@ class FilesView(Generic[R, S]):
 
     def cases(self) -> Iterator[Case]:
         """Yield one case a row: an error where a value is missing because something failed, skipped without any value."""
-        return cases(self.rows(), self.command)
+        for row in self.rows():
+            reasons = collect_reasons(row)
+            broken = {field: reason for field, reason in reasons.items() if reason.kind.is_ours}
+            suite = str(row.get("model") or row.get("system") or self.command)
+            name = str(row.get("id") or row.get("paper_id") or "")
+            name = f"{row['task']}/{name}" if row.get("task") else name
+            # The first attempt, number 0, goes by the sample's name alone.
+            name += f" [{row['index']}]" if row.get("index") else ""
+            detail = _list_reasons(broken)
+            tests, metrics = row.get("tests"), row.get("metrics")
+            metrics = metrics if isinstance(metrics, Mapping) else {}
+            if broken:
+                yield Case(suite, name, "error", f"{len(broken)} values are missing", detail)
+            elif isinstance(tests, dict) and not tests.get("passed"):
+                words = str(tests.get("error") or "the tests failed")
+                yield Case(suite, name, "failure", words, str(tests.get("detail") or ""))
+            elif not isinstance(tests, dict) and metrics and all(value is None for value in metrics.values()):
+                first = next(iter(reasons.values()), Missing(MissingKind.ABSENT, "the row gives no reason"))
+                yield Case(suite, name, "skipped", f"{first.kind}: {first.detail}", _list_reasons(reasons))
+            else:
+                yield Case(suite, name, "passed")
 
     def files(self, name: str) -> Mapping[str, Content]:
         """Return the files of a format that is not every run's.

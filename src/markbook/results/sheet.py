@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal, Never, get_args
@@ -68,6 +68,11 @@ def find_status(
     return "scored" if is_complete else "partial"
 
 
+def worst_status(*statuses: Status) -> Status:
+    """Return the one word for several attempts."""
+    return max(statuses, key=STATUSES.index)
+
+
 def rank_attempt(status: Status, score: float | None, direction: Direction) -> tuple[int, bool, float]:
     """Return where an attempt stands among those of one model at one sample: the smallest is the worst."""
     sign = 1 if direction == "higher" else -1
@@ -92,6 +97,12 @@ def _nothing() -> Mapping[str, Never]:
 
 SOLVES = "A model solves a sample if all tests pass in every attempt."
 """The rule of comparisons and of the pages of `view`, which say it."""
+
+
+def is_solved(verdicts: Iterable[bool | None]) -> bool | None:
+    """Return whether a model solves a sample by whether all tests passed in each attempt; None without tests."""
+    tested = [verdict for verdict in verdicts if verdict is not None]
+    return all(tested) if tested else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,18 +144,20 @@ class Cell:
         return self.value is not None and bool(self.n_missing) and not self.is_counted_missing
 
 
-def make_cell(values: Sequence[float | Missing], limits: tuple[float, float], *, passed: bool | None = None) -> Cell:
+def make_cell(
+    values: Sequence[float | Missing], limits: tuple[float, float], verdicts: Iterable[bool | None] = ()
+) -> Cell:
     """Return one cell of several answers: the mean of those with a value, the others counted.
 
     Args:
         values: of every answer to one sample, one at least.
         limits: the metric's range.
-        passed: whether all tests passed, in every answer.
+        verdicts: of each answer whether all tests passed.
 
     Raises:
         DataError: a value lies outside the range, as only a damaged file holds it.
     """
-    numbers = [value for value in values if not isinstance(value, Missing)]
+    numbers, passed = [value for value in values if not isinstance(value, Missing)], is_solved(verdicts)
     for value in numbers:
         if not limits[0] <= value <= limits[1]:
             raise DataError(f"a value is {value!r}, outside {limits[0]:g}..{limits[1]:g}")

@@ -105,6 +105,7 @@ class StoppedRecord(TypedDict):
     """How a run ended that stops when it has seen enough, as its journal and its files hold it."""
 
     metric: NotRequired[str]
+    """Not in runs of earlier versions."""
     rule: str
     alpha: float
     method: str
@@ -129,7 +130,7 @@ class Stopping:
             UsageError: the rule needs a baseline, a range with ends, or a model that the baseline does not have.
             DataError: the two have no sample in common.
         """
-        self.rule = rule
+        self.rule, self.metric, self.models = rule, plan.metric, plan.models
         values = {
             model: {sample: cell.value for sample, cell in cells.items()}
             for model, cells in (baseline.marks.items() if baseline is not None else ())
@@ -233,6 +234,7 @@ class Stopping:
         Without a rule the run would have had `planned` samples.
         """
         return {
+            "metric": self.metric,
             "rule": self.rule.text,
             "alpha": SIGNIFICANCE,
             "method": "sequential-signs" if self.rule.when == "decided" else "betting",

@@ -5,21 +5,18 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
-from markbook.judge.judge_options import JudgeOptions, plain_judge
+from markbook.judge.judge_options import JudgeOptions
 from markbook.runs.conductor import conduct
 from markbook.runs.exam import Exam
 from markbook.runs.exam.exam_options import REPORTS, ExamOptions, ExamSettings
 from markbook.runs.kind import Watcher
 from markbook.runs.options import make_options, refuse_unknown
 from markbook.runs.reviews import Reviews
-from markbook.runs.reviews.config import ReviewConfig, check_policy, default_config, parse_similarity
-from markbook.runs.reviews.config_file import read_config
-from markbook.runs.reviews.review import ReviewRequest
-from markbook.runs.reviews.review_options import ReviewSettings
+from markbook.runs.reviews.config import ReviewConfig
+from markbook.runs.reviews.review_options import ReviewOptions, ReviewSettings
 from markbook.runs.tasks import Tasks
 from markbook.runs.tasks.task_options import TaskOptions, TaskSettings
 from markbook.store import Run
@@ -173,46 +170,19 @@ def review(  # noqa: PLR0913 - the command's options, each with its own default
     """
     # `**settings` takes any keyword: without this a misspelt one would be ignored.
     refuse_unknown(settings, [*inspect.signature(review).parameters, *ReviewSettings.__annotations__], "review")
-    judges = (judge,) if isinstance(judge, str) else tuple(judge)
-    chosen = config if isinstance(config, ReviewConfig) else read_config(Path(config)) if config else default_config()
-    if policy:
-        chosen = replace(chosen, policy=check_policy(policy))
-    if similarity:
-        chosen = replace(
-            chosen, similarity=parse_similarity(tuple(similarity)), semantic_asked="semantic" in similarity
-        )
-    if tool_reference is not None:
-        references = tool_reference if isinstance(tool_reference, Mapping) else Path(tool_reference)
-        chosen = replace(chosen, tool_reference=references)
-    # What was asked for, as --resume takes it up.
-    request_options: dict[str, object] = {
-        "judges": list(map(plain_judge, judges)),
-        "policy": policy,
-        "similarity": ",".join(similarity),
-        **(options or JudgeOptions()).to_options(),
-        **({} if settings.get("limit") is None else {"limit": settings["limit"]}),
-    }
-    sources = {
-        "papers": papers,
-        "reviews": reviews,
-        "traces": traces,
-        "config_file": config,
-        "tool_reference": tool_reference,
-    }
-    inputs = {name: source for name, source in sources.items() if source is not None}
-    paths = {name: os.fspath(source) for name, source in inputs.items() if isinstance(source, str | os.PathLike)}
-    # A configuration made in Python has no path that a later `--resume` could read it from.
-    request_options = {**paths, **request_options} if len(paths) == len(inputs) else {}
-    request = ReviewRequest(
+    request = ReviewOptions(
         papers=Path(papers),
         reviews=Path(reviews),
         traces=None if traces is None else Path(traces),
-        config=chosen,
-        judges=tuple(name for name in judges if name != "off"),
-        judge_options=options or JudgeOptions(),
-        output=output,
+        tool_reference=Path(tool_reference) if isinstance(tool_reference, str | os.PathLike) else tool_reference,
+        judges=(judge,) if isinstance(judge, str) else tuple(judge),
+        config=config if isinstance(config, ReviewConfig) else None,
+        config_file=Path(config) if config and not isinstance(config, ReviewConfig) else None,
+        policy=policy,
+        similarity=",".join(similarity),
+        output=Path(output),
         resume=resume,
-        asked=request_options,
+        judging=options or JudgeOptions(),
         **settings,
     )
     return conduct(Reviews(), request)

@@ -44,6 +44,9 @@ class ImportPlan(Planned):
 class Import(Kind[ImportOptions, ImportPlan]):
     """Publishes the rows that a reader gives, as if a run of ours had made them."""
 
+    answers = ""
+    """Whatever another tool wrote is what models gave: it says nothing of the benchmark's own files."""
+
     def plan(self, request: ImportOptions, machines: Machines) -> ImportPlan:
         """Read the file whole."""
         path = Path(request.results)
@@ -77,10 +80,6 @@ class Import(Kind[ImportOptions, ImportPlan]):
     def results(self, run: Run) -> Results:
         """Return what the file says, or the run that keeps it."""
         return ForeignResults(run) if isinstance(run, ForeignRun) else ImportedResults(run)
-
-    def is_answer(self, name: str) -> bool:
-        """Whatever another tool wrote is what models gave: it says nothing of the benchmark's own files."""
-        return True
 
 
 class ImportedResults(RowsResults):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
@@ -118,6 +119,8 @@ class Kind(ABC, Generic[R, P]):
 
     reads_partial = False
     """Whether the results of a run that broke off say what there is, and how much is lacking."""
+    answers = "answers/"
+    """How the names of those inputs in run.json begin that are what models gave: a regular expression."""
 
     @abstractmethod
     def plan(self, request: R, machines: Machines) -> P:
@@ -138,7 +141,7 @@ class Kind(ABC, Generic[R, P]):
 
     def is_answer(self, name: str) -> bool:
         """Whether an input of this name in run.json is what models gave, which may differ between compared runs."""
-        return name.startswith("answers/")
+        return re.match(self.answers, name) is not None
 
 
 # Where the work of a run is done; whatever is opened here ends with the run.

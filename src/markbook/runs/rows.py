@@ -117,16 +117,10 @@ def _sheet(records: Iterable[RowRecord], metric: str, column: Column) -> Sheet:
     marks: dict[str, dict[str, Cell]] = {}
     for model in list(values_by_model):
         samples = values_by_model.pop(model)  # so that not all are there twice
-        passed: dict[str, bool | None] = {}
+        marks[model] = {}
         for sample, values in samples.items():
-            numbers = [value for value in values if not isinstance(value, Missing)]
-            passed[sample] = (
-                all(number == 1 for number in numbers) if numbers else None
-            )  # None: no attempt has a verdict
-        marks[model] = {
-            sample: make_cell(values, column.range, passed=passed[sample] if column.is_verdict else None)
-            for sample, values in samples.items()
-        }
+            verdicts = (None if isinstance(value, Missing) else value == 1 for value in values)
+            marks[model][sample] = make_cell(values, column.range, verdicts if column.is_verdict else ())
     return Sheet(metric, marks, column.range, column.direction, meta, digests=digests, loose=loose)
 
 
@@ -169,8 +163,35 @@ class RowsResults(FilesView[RowRecord, RowsSummary]):
         return {}
 
     def page(self) -> Page:
-        """Return a table of each metric, and the attempts."""
-        return rows_page(self)
+        """Return a table of each metric, and the first samples with every attempt at them."""
+        places = {name: standings(self.sheet(name)) for name in self.columns}
+        models = list(dict.fromkeys(standing.model for several in places.values() for standing in several))
+        problems = list(_problems(self))
+        sections = []
+        for metric, several in places.items():
+            summaries = [standing.summary for standing in several]
+            rows = [
+                (summary.group, scale.value(summary.value), scale.interval(summary.interval),
+                 f"{summary.n} of {summary.n_items}", missing_text(summary.n_missing))
+                for summary, scale in ((summary, Scale(summary.range)) for summary in summaries)
+            ]  # fmt: skip
+            level = format_level(summary.interval for summary in summaries)
+            headers = ("Model", "Mean", f"{level} CI", "Scored", "Missing")
+            note = methods_note(summary.interval.method for summary in summaries if summary.interval is not None)
+            table = Table(metric, headers, tuple(rows), frozenset({1, 2, 3}), note)
+            lead = f"The mean over the samples; {summaries[0].direction if summaries else 'higher'} is better."
+            sections.append(Section(f"metric-{metric}", metric, lead, (table,)))
+        return Page(
+            title=self.command.capitalize(),
+            facts=(("Models", str(len(models))), ("Samples", str(len(problems)))),
+            warnings=(),
+            sections=tuple(sections),
+            problems=tuple(problems[:SHOWN]),
+            problems_total=len(problems),
+            headline=run_headline(self, "samples"),
+            items="samples",
+            models=tuple(models),
+        )
 
     def entries(self) -> Iterator[Entry]:
         """Yield every attempt with its mark by the main metric."""
@@ -216,38 +237,6 @@ def row_status(row: RowRecord, verdict: str = "") -> Status:
 
 SHOWN = 300
 _ROWS_PAGE_TEXT_CAP = 8_000
-
-
-def rows_page(results: RowsResults) -> Page:
-    """Return a table of each metric, and the first samples with every attempt at them."""
-    places = {name: standings(results.sheet(name)) for name in results.columns}
-    models = list(dict.fromkeys(standing.model for several in places.values() for standing in several))
-    problems = list(_problems(results))
-    sections = []
-    for metric, several in places.items():
-        summaries = [standing.summary for standing in several]
-        rows = [
-            (summary.group, scale.value(summary.value), scale.interval(summary.interval),
-             f"{summary.n} of {summary.n_items}", missing_text(summary.n_missing))
-            for summary, scale in ((summary, Scale(summary.range)) for summary in summaries)
-        ]  # fmt: skip
-        level = format_level(summary.interval for summary in summaries)
-        headers = ("Model", "Mean", f"{level} CI", "Scored", "Missing")
-        note = methods_note(summary.interval.method for summary in summaries if summary.interval is not None)
-        table = Table(metric, headers, tuple(rows), frozenset({1, 2, 3}), note)
-        lead = f"The mean over the samples; {summaries[0].direction if summaries else 'higher'} is better."
-        sections.append(Section(f"metric-{metric}", metric, lead, (table,)))
-    return Page(
-        title=results.command.capitalize(),
-        facts=(("Models", str(len(models))), ("Samples", str(len(problems)))),
-        warnings=(),
-        sections=tuple(sections),
-        problems=tuple(problems[:SHOWN]),
-        problems_total=len(problems),
-        headline=run_headline(results, "samples"),
-        items="samples",
-        models=tuple(models),
-    )
 
 
 def chart_bars(

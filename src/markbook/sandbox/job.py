@@ -29,6 +29,7 @@ STDIN_SECONDS = 10.0
 
 
 _IMPORT = re.compile(r"^[ \t]*(?:import|from)[ \t]+([A-Za-z_][\w., \t]*)", re.MULTILINE)
+_ASSIGNMENT = re.compile(r"^[A-Za-z_][^\n(]*=", re.MULTILINE)
 _USUAL = frozenset(
     [
         "array", "ast", "base64", "bisect", "cmath", "contextlib", "copy", "difflib", "dis", "enum", "fnmatch",
@@ -149,12 +150,16 @@ def task_text(sample: Sample) -> str:
         }
         for test in sample.tests
     ]
-    spec = {
+    spec: dict[str, object] = {
         "object": "program" if sample.is_program else str(sample.problem_type or ProblemType.FUNCTION),
         "name": sample.entry_point,
         "prompt": sample.prompt_code,
         "tests": tests,
     }
+    if sample.references and _ASSIGNMENT.search(sample.prompt_code):
+        from markbook.sandbox.guest.examination.tasks import list_reassigned  # late: few prompts have constants
+
+        spec["changed"] = list_reassigned(sample.references[0], sample.prompt_code)
     return json.dumps(spec, sort_keys=True, separators=(",", ":"))
 
 

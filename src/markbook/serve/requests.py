@@ -274,6 +274,8 @@ def check(
 
 def _describe(detail: ErrorDetails, model: type[BaseModel]) -> tuple[str, str]:
     """Return what is said of a field, and what can be done about it."""
+    if not detail["loc"]:
+        return "a field's name holds half a character", _HALF_HINT
     key, kind, value = str(detail["loc"][0]), detail["type"], detail["input"]
     context = detail.get("ctx", {})
     fields = {field.alias or name: field for name, field in model.model_fields.items()}

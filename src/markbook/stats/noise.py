@@ -34,7 +34,8 @@ class Noise:
     difference: float | None
     """What two single runs of the same system must differ by before repeating alone does not explain it; None likewise."""
     reliability: float | None
-    """Split-half reliability of the items' means, stepped up to all repeats (Spearman-Brown); None likewise."""
+    """Split-half reliability of the items' means, stepped up to all repeats (Spearman 1910, Brown 1910); None where no half
+    varies between the items, or nothing was seen to vary."""
     confidence: float = CONFIDENCE
     intervals: Mapping[str, Interval | None] = field(default_factory=dict)
     """Of `mixed`, `flip` and `reliability`, over the items; None where these are too few."""
@@ -123,15 +124,6 @@ def repeats_needed(within: float, n_items: int, difference: float) -> int:
         raise ValueError(f"need items, a positive difference and a variance, got {n_items}, {difference}, {within}")
     reach = normal_quantile(1 - SIGNIFICANCE) + normal_inverse(POWER)
     return max(1, math.ceil(2 * within / n_items * (reach / difference) ** 2 - _TIE))
-
-
-def split_half(items: Sequence[Sequence[float]], *, seed: int = 0) -> float | None:
-    """Return the mean correlation of the items' means in two halves of their repeats, stepped up to all of them.
-
-    Source: Spearman 1910, Brown 1910. Where a half does not vary between items there is none; None if none does.
-    """
-    correlation = _halves(sorted(map(sorted, items)), seed)
-    return None if correlation is None else _project_reliability(correlation, _steps(items))
 
 
 def _steps(items: Sequence[Sequence[float]]) -> float:

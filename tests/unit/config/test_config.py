@@ -5,7 +5,7 @@ import json
 import pytest
 from support.paths import ROOT
 
-from markbook.config import loading, native, spec
+from markbook.config import Sampling, loading, native
 from markbook.config.tree import plain, read_tree
 from markbook.errors import ConfigError, UsageError
 
@@ -65,7 +65,7 @@ def test_our_own_format_is_read(tmp_path):
     assert (task.name, task.version, task.format) == ("demo", "2", "markbook")
     assert task.data.paths == ("rows.jsonl",)
     assert (dict(task.data.where), task.data.id_field) == ({"kind": "a"}, "key")
-    assert task.sampling == spec.Sampling(temperature=0.5, max_tokens=9, stop=("END",), samples=3)
+    assert task.sampling == Sampling(temperature=0.5, max_tokens=9, stop=("END",), samples=3)
     assert [(use.name, use.key, dict(use.options)) for use in task.metrics] == [
         ("bleu", "", {}),
         ("rouge1", "r1", {"stemmer": False}),
@@ -79,7 +79,7 @@ def test_the_harness_format_is_read(tmp_path):
     assert task.data.paths == ("rows.jsonl",)
     few = task.few_shot
     assert (few.count, few.paths, few.sampler, few.excludes_self) == (2, ("shots.jsonl",), "default", False)
-    assert task.sampling == spec.Sampling(temperature=0.0, max_tokens=9, stop=("\n",), samples=4)
+    assert task.sampling == Sampling(temperature=0.0, max_tokens=9, stop=("\n",), samples=4)
     assert [pipeline.name for pipeline in task.pipelines] == ["strict", "loose"]
     assert task.references.fields == ("word",)
     assert task.prompt.template == "Say {{word}}"
@@ -164,7 +164,7 @@ def test_include_of_the_harness_replaces_whole_keys(tmp_path):
     task = loading.load(write(tmp_path, "include: _base\ntask: child\ngeneration_kwargs: {until: []}\n"))
 
     assert task.name == "child"
-    assert task.sampling == spec.Sampling(temperature=0.0, max_tokens=256, samples=4)
+    assert task.sampling == Sampling(temperature=0.0, max_tokens=256, samples=4)
 
 
 def test_files_that_extend_themselves_are_refused(tmp_path):

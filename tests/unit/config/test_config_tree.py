@@ -5,8 +5,7 @@ import os
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from markbook.config import Function
-from markbook.config.tree import MAX_BYTES, MAX_DEPTH, parse_tree, plain, read_tree
+from markbook.config.tree import MAX_BYTES, MAX_DEPTH, Function, parse_tree, plain, read_tree
 from markbook.errors import ConfigError
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from markbook.datasets.prompts import RenderError, check_template, render
+from markbook.datasets.prompts import RenderError, compile_template, render
 from markbook.errors import ConfigError
 
 
@@ -22,4 +22,4 @@ def test_a_template_that_fails_is_a_sentence(template, words):
 
 def test_a_template_that_is_nested_too_deeply_is_a_sentence():
     with pytest.raises(ConfigError, match="nested too deeply"):
-        check_template("{{ " + "(" * 3000 + "1" + ")" * 3000 + " }}", "t.yaml:1")
+        compile_template("{{ " + "(" * 3000 + "1" + ")" * 3000 + " }}", "t.yaml:1")

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from support.load import PATIENCE
 
-from markbook.config import Function
+from markbook.config.tree import Function
 from markbook.datasets.user_code import call_user_function, kept_generators, seed_generators
 
 FUNCTION = Function("utils.f", "task.yaml:1:1")

@@ -364,7 +364,7 @@ def inspect_measured(folder, about):
     log["eval"] |= about.get("eval", {})
     for sample in log["samples"]:
         sample["scores"] = {about.get("scorer", "match"): score for score in sample["scores"].values()}
-        sample |= {"target": None} | about.get("sample", {})
+        sample.update({"target": None} | about.get("sample", {}))
     path.write_text(json.dumps(log | {"plan": {"steps": about.get("steps", [])}}))
     return path
 

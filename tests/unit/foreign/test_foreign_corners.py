@@ -411,16 +411,26 @@ def test_rows_of_two_evaluations_are_two_samples_or_noted_as_attempts(tmp_path, 
 @pytest.mark.parametrize("name", ["test_case_{}", "test_translation"])
 def test_cases_of_one_input_and_other_expectations_are_samples_of_their_own(tmp_path, name):
     paths = []
-    for model, right in (("a", range(4)), ("b", range(4, 8))):
+    for model, right, places in (
+        ("a", range(4), range(8)),
+        ("b", range(4, 8), range(8)),
+        ("c", range(1), range(1)),
+        ("d", (), [9]),
+    ):
         cases = [{"name": name.format(at), "input": "translate", "expectedOutput": f"x{at}", "actualOutput": "x",
                   "metricsData": [{"name": "G", "score": float(at in right), "success": at in right, "threshold": 0.5}]}
-                 for at in range(8)]  # fmt: skip
+                 for at in places]  # fmt: skip
         paths.append(tmp_path / f"{model}.json")
         paths[-1].write_text(json.dumps({"testCases": cases, "hyperparameters": {"model": model}}))
 
-    found = json.loads(run_cli("compare", *paths, "--json").stdout)
+    found = json.loads(run_cli("compare", *paths[:2], "--json").stdout)
+    lone = json.loads(run_cli("compare", *paths[1:3], "--json").stdout)
+    other = run_cli("compare", *paths[2:])
 
     assert (found["n_common"], found["win_matrix"]) == (8, {"a": {"b": 4}, "b": {"a": 4}})
+    # What a case is does not depend on what else stands in its file.
+    assert (lone["n_common"], lone["win_matrix"]) == (1, {"b": {"c": 0}, "c": {"b": 1}})
+    assert "share no sample" in str(other.exception)
 
 
 def test_another_judge_of_deepeval_is_another_measure(tmp_path):

@@ -78,7 +78,7 @@ def test_every_output_mode_brings_an_answer_in_one_request(mode):
     with FakeOpenAI(lambda request, _n: good(request) if mode != "prompted" else _from_prompt(request)) as server:
         (judged,), account = ask(server, mode=mode, patience=QUICK)
 
-    assert json.loads(judged.answer.payload)[_FIRST[_make]] == 4
+    assert json.loads(judged.value.payload)[_FIRST[_make]] == 4
     assert (server.calls, account.requests, account.input_tokens, account.output_tokens) == (1, 1, 100, 20)
     request = server.requests[0]
     assert ("tools" in request) == (mode == "tool")
@@ -105,13 +105,13 @@ def test_a_fault_at_any_position_fabricates_nothing_and_spares_the_others(fault,
     with FakeOpenAI(script) as server:
         ended, account = ask(server, 3, patience=HURRIED if fault == "slow_drip" else QUICK)
 
-    assert ended[position].answer is None
+    assert ended[position].value is None
     assert ended[position].missing.kind in {MissingKind.UNAVAILABLE, MissingKind.FAILED, MissingKind.TIMEOUT}
     assert server.calls <= (1 + QUICK.retries) * 3
     assert account.requests == server.calls
     # A refused key speaks for all calls after it; every other fault is one call's own.
     if fault != "401":
-        assert [judged.answer is not None for judged in ended] == [n != position for n in range(3)]
+        assert [judged.value is not None for judged in ended] == [n != position for n in range(3)]
 
 
 @pytest.mark.parametrize("fault", sorted(set(FAULTS) - {"401", "slow_drip"}))
@@ -119,7 +119,7 @@ def test_a_fault_that_passes_is_asked_again(fault):
     with FakeOpenAI(lambda request, n: FAULTS[fault](request, n) if n == 0 else good(request)) as server:
         (judged,), _ = ask(server)
 
-    assert judged.answer is not None
+    assert judged.value is not None
     assert (judged.requests, server.calls) == (2, 2)
 
 
@@ -130,7 +130,7 @@ def test_retries_bound_all_requests_together(retries):
     with FakeOpenAI(lambda request, n: faults[n % 5](request, n)) as server:
         (judged,), _ = ask(server, patience=patience)
 
-    assert judged.answer is None
+    assert judged.value is None
     assert server.calls == 1 + retries
 
 
@@ -148,7 +148,7 @@ def test_retry_after_is_waited_for_and_one_beyond_all_patience_ends_the_asking()
         start = time.monotonic()
         (judged,), _ = ask(server, patience=Patience(retries=1, seconds=60))
         assert time.monotonic() - start >= 0.3
-        assert judged.answer is not None
+        assert judged.value is not None
 
     with FakeOpenAI([Reply(b"{}", 429, headers={"Retry-After": "3600"})]) as server:
         ended, _ = ask(server, 5, patience=Patience(retries=5, seconds=60, concurrency=1))
@@ -175,7 +175,7 @@ def test_a_server_without_tools_is_asked_in_the_next_mode_from_then_on():
     with FakeOpenAI(script) as server:
         ended, _ = ask(server, 3, patience=patience)
 
-    assert all(judged.answer is not None for judged in ended)
+    assert all(judged.value is not None for judged in ended)
     assert server.calls == 4
 
 
@@ -198,7 +198,7 @@ def test_the_budget_stops_a_run_midway_and_is_never_exceeded():
     assert 0 < server.calls < 50
     assert account.cost <= 0.004
     assert account.cost == pytest.approx(server.calls * 120 / 1e6)
-    assert sum(judged.answer is not None for judged in ended) == server.calls
+    assert sum(judged.value is not None for judged in ended) == server.calls
 
 
 def test_an_unknown_price_is_no_cost_and_not_free():
@@ -255,9 +255,7 @@ def test_a_cassette_answers_without_the_server_and_with_the_same_result(tmp_path
 
     assert server.calls == calls == 3
     assert [one.missing for one in recorded] == [one.missing for one in again]
-    assert [one.answer and one.answer.payload for one in recorded] == [
-        one.answer and one.answer.payload for one in again
-    ]
+    assert [one.value and one.value.payload for one in recorded] == [one.value and one.value.payload for one in again]
     assert account.as_record()["requests"] == 0
     assert account.replayed == 3
 
@@ -271,7 +269,7 @@ def test_a_call_that_a_whole_cassette_lacks_is_missing_and_never_asked(tmp_path)
         ended, _ = ask(server, 2, cassette=Cassette(tape))
 
     assert server.calls == 1
-    assert ended[0].answer is not None
+    assert ended[0].value is not None
     assert ended[1].missing.kind is MissingKind.UNAVAILABLE
     assert "lacks this call" in ended[1].missing.detail
 
@@ -303,7 +301,7 @@ def test_the_reply_is_read_wherever_the_server_puts_it():
     with FakeOpenAI(lambda request, _n: structured(request, payload)) as server:
         (as_tool,), _ = ask(server, mode="tool")
 
-    assert as_text.answer.payload == as_tool.answer.payload == payload
+    assert as_text.value.payload == as_tool.value.payload == payload
 
 
 @pytest.mark.parametrize("name", ["gpt-4o", "", ":x", "openai:"])

@@ -49,7 +49,7 @@ def test_the_score_of_a_problem_is_the_mean_of_its_attempts(exam_run):
 
     from markbook.runs.exam.view import ExamView
 
-    tally = ExamView(run, run.manifest["config"]).tallies["a"]
+    tally = ExamView(run, run.manifest).tallies["a"]
     assert [cell.value for cell in read_sheet(run).marks["a"].values()] == [tally.problem_score(at) for at in range(6)]
 
 

@@ -47,7 +47,7 @@ def test_answers_are_sorted_by_problem_then_number_then_place(few, keys):
     index = answers._Index()
     index.problem.extend(place for place, _ in keys)
     index.number.extend(number for _, number in keys)
-    index.offset.extend(range(len(keys)))
+    index.slot.extend(range(len(keys)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(answers, "_FEW", few)
         order = answers._benchmark_order(index)
@@ -119,10 +119,10 @@ def test_every_row_of_the_journal_is_decoded_once(tmp_path, monkeypatch):
 @pytest.mark.parametrize(("name", "value"), [("KEPT", 0), ("KEPT", 5), ("_KEPT_BYTES", 900)])
 def test_reports_are_the_same_however_little_stays_decoded(tmp_path, monkeypatch, name, value):
     run = small_exam(tmp_path)
-    whole = ExamView(run, run.manifest["config"])
+    whole = ExamView(run, run.manifest)
     assert len(whole._read.kept) == 12
     monkeypatch.setattr(exam_view, name, value)
-    little = ExamView(run, run.manifest["config"])
+    little = ExamView(run, run.manifest)
 
     assert list(little.attempts("answers")) == list(whole.attempts("answers"))
     assert little.tallies == whole.tallies

@@ -11,20 +11,24 @@ import pytest
 import markbook as api
 from markbook.errors import UsageError
 from markbook.runs.exam.exam_options import ExamOptions, ExamSettings
-from markbook.runs.reviews.review import ReviewRequest
-from markbook.runs.reviews.review_options import ReviewSettings
+from markbook.runs.reviews.config import ReviewConfig
+from markbook.runs.reviews.review_options import ReviewOptions, ReviewSettings
 from markbook.runs.tasks.task_options import TaskOptions, TaskSettings
 
+_NOT_OF_REVIEW = {"judges", "judging", "config_file", "calibrate", "rescored", "profile", "seed"}
 FUNCTIONS = [
     (api.exam, ExamOptions, ExamSettings, {"benchmark", "solutions"}),
     (api.run_task, TaskOptions, TaskSettings, {"tasks"}),
-    (api.review, ReviewRequest, ReviewSettings, {"judges", "judge_options", "asked"}),
+    (api.review, ReviewOptions, ReviewSettings, _NOT_OF_REVIEW),
 ]
 
 
 @pytest.mark.parametrize(("function", "record", "settings", "renamed"), FUNCTIONS)
 def test_every_field_is_an_argument_of_the_same_type(function, record, settings, renamed):
-    fields, held = typing.get_type_hints(record), typing.get_type_hints(settings)
+    fields, held = (
+        typing.get_type_hints(record, localns={"ReviewConfig": ReviewConfig}),
+        typing.get_type_hints(settings),
+    )
     named = set(inspect.signature(function).parameters)
 
     assert {name: fields[name] for name in held} == held

@@ -298,15 +298,18 @@ def test_a_rewarder_that_was_not_started_says_so():
         asyncio.run(Rewarder(workers=1).mark([item(RIGHT)]))
 
 
-@pytest.mark.parametrize("options", [LOCAL, {"url": "http://127.0.0.1:9"}])
 @pytest.mark.parametrize("bad", [{"code": "\ud800"}, {"tests": ["'\ud800'"]}])
-def test_half_a_character_is_said_before_anything_is_run(options, bad):
-    async def marked():
+def test_half_a_character_leaves_its_item_undefined_and_is_not_sent_to_a_server(bad):
+    async def mark(**options):
         async with Rewarder(**options) as rewarder:
-            await rewarder.mark([{**item(RIGHT), **bad}])
+            return await rewarder.mark([{**item(RIGHT), **bad}, item(RIGHT)])
 
+    verdicts = asyncio.run(mark(**LOCAL))
+
+    assert [verdict.reward for verdict in verdicts] == [None, 1.0]
+    assert "half a character" in verdicts[0].message
     with pytest.raises(UsageError, match=r"half a character|surrogates not allowed"):
-        asyncio.run(marked())
+        asyncio.run(mark(url="http://127.0.0.1:9"))
 
 
 def test_what_a_full_pool_has_no_room_for_in_time_is_no_error():

@@ -18,7 +18,7 @@ from markbook.cli import cli
 from markbook.errors import DataError
 from markbook.results.noise import noise_of_model
 from markbook.results.sheet import Cell, Sheet
-from markbook.stats.noise import estimate_noise, repeats_needed, split_half
+from markbook.stats.noise import estimate_noise, repeats_needed
 from markbook.stats.passes import pass_hat_k
 
 
@@ -98,12 +98,14 @@ def test_neither_the_order_of_runs_nor_of_items_moves_a_number(tmp_path):
     assert all(order == orders[0] for order in orders)
 
 
-def test_items_that_never_flip_are_reliable_and_coin_tosses_are_not():
+def test_items_of_which_one_flips_are_reliable_and_coin_tosses_are_not():
     rng = random.Random(2)
-    assert split_half([[float(at % 2)] * 4 for at in range(20)]) == pytest.approx(1.0)
-    tossed = split_half([[float(rng.random() < 0.5) for _ in range(8)] for _ in range(300)])
-    assert abs(tossed) < 0.25
-    assert split_half([[1.0, 1.0]] * 5) is None
+    still = [[float(at % 2)] * 4 for at in range(40)]
+    assert estimate_noise(still).reliability is None
+    assert 0.9 < estimate_noise([*still, [0.0, 0.0, 0.0, 1.0]]).reliability < 1.0
+    tossed = estimate_noise([[float(rng.random() < 0.5) for _ in range(8)] for _ in range(300)])
+    assert abs(tossed.reliability) < 0.25
+    assert estimate_noise([[1.0, 1.0]] * 5).reliability is None
 
 
 def test_pass_hat_k_is_the_share_of_subsets_that_pass_whole():

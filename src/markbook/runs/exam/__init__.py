@@ -18,6 +18,7 @@ class Exam(Kind["ExamOptions", "ExamPlan"]):
     """The kind of run that `markbook exam` makes."""
 
     reads_partial = True
+    answers = "solutions/"
 
     def plan(self, request: ExamOptions, machines: Machines) -> ExamPlan:
         """Read the benchmark and the answers."""
@@ -50,7 +51,3 @@ class Exam(Kind["ExamOptions", "ExamPlan"]):
         from markbook.runs.exam.results import ExamResults
 
         return ExamResults(run, run.manifest)
-
-    def is_answer(self, name: str) -> bool:
-        """Whether an input is a file of solutions."""
-        return name.startswith("solutions/")

@@ -120,13 +120,13 @@ def plan_exam(request: ExamOptions, machines: Machines) -> ExamPlan:
     sound, unavailable = available(benchmark, skip=request.skip_unavailable)
     questions = None
     if request.model is None:
-        answers = machines.open(load_answers(paths, sound, extract=request.extract, language=_normalise_language))
+        answers = load_answers(paths, sound, extract=request.extract, language=_normalise_language)
         models = answers.models
     else:
         from markbook.runs.exam.questions import plan_questions  # exams of answers that exist need no client
 
         questions = plan_questions(sound, request)
-        answers, models = machines.open(Answers(sound, _normalise_language)), [str(request.model)]
+        answers, models = Answers(sound, _normalise_language), [str(request.model)]
     # Planned over the problems that are left: one without its toolchain has no score to decide by.
     stop = plan_stop(sound.samples, models, request)
     rejection = next(iter([*paper.rejections, *answers.invalid.first, *answers.unknown.first]), None)

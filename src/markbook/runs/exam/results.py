@@ -16,7 +16,6 @@ from markbook.runs.exam.files import exam_files, harness_files
 from markbook.runs.exam.grading import (
     EXAM_SCORE,
     GROUPINGS,
-    Mark,
     counted_tests,
     exam_sheet,
     exam_signatures,
@@ -57,19 +56,6 @@ class SampleFinder:
 
 class ExamResults(ExamView):
     """The results of an exam."""
-
-    def __init__(
-        self, run: Run | RunWriter, manifest: Mapping[str, Any], grades: Mapping[Key, Mark] | None = None
-    ) -> None:
-        """Read a run, or one that is being written.
-
-        Args:
-            run: where the journal is.
-            manifest: what run.json holds, or will hold.
-            grades: those of attempts that have just been marked.
-        """
-        super().__init__(run, manifest["config"], grades or {})
-        self.manifest = manifest
 
     def overview(self) -> dict[str, object]:
         """Return what the exam is and its main numbers as plain JSON: every value beside its n and what is missing."""

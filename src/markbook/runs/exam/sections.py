@@ -9,7 +9,7 @@ from markbook.report import charts
 from markbook.report.charts import Picture
 from markbook.report.page import MOST_BYTES, Chart, Page, Problem, Section, ShownAnswer, ShownTest, find_difference
 from markbook.results.comparison import MOST_COMPARED, SOLVED, Comparison, choose_pairs, make_headline, tables, too_many
-from markbook.results.sheet import STATUSES, Headline, Status, find_status
+from markbook.results.sheet import Headline, Status, find_status, worst_status
 from markbook.results.summary import methods_note
 from markbook.runs.exam.grading import GROUPINGS, NOT_RUN, Grouping, Mark, Tally, counted_tests, exam_sheet, get_group
 from markbook.runs.exam.score_tables import compare_tallies, head_notes, ranking
@@ -72,7 +72,7 @@ def choose_problems(view: ExamView, tallies: Sequence[Tally]) -> list[Problem]:
         for attempt in view.attempts(tally.model, chosen):
             index = order[attempt.sample.id]
             status = attempt_status(attempt.mark)
-            statuses[tally.model, index] = max(status, statuses.get((tally.model, index), status), key=STATUSES.index)
+            statuses[tally.model, index] = worst_status(statuses.get((tally.model, index), status), status)
             picked = rows.setdefault(index, [])
             # A second answer is shown only if it came out otherwise than the first.
             if len(picked) < ANSWERS_SHOWN and all(

@@ -111,10 +111,17 @@ class ExamView:
     """An exam run, read from its journal."""
 
     journal: Run | RunWriter
-    config: Mapping[str, Any]
-    """The run's resolved options."""
+    """Of a run, or of one that is being written."""
+    manifest: Mapping[str, Any]
+    """What run.json holds, or will hold."""
     grades: Mapping[Key, Mark] = field(default_factory=dict)
     """Grades that whoever marked the attempts has at hand, by the keys of their rows: those are not graded again."""
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """The run's resolved options."""
+        config: Mapping[str, Any] = self.manifest["config"]
+        return config
 
     @cached_property
     def samples(self) -> tuple[Sample, ...]:

@@ -161,7 +161,7 @@ class SequentialExam:
             run(attempt for task in batch for attempt in attempts[task])
             return exam_sheet(list(self._tallies.values())).marks  # a problem without an attempt has 0
 
-        record: StoppedRecord = {"metric": "exam_score", **until_enough(stop, self._journal, len(self._samples), step)}
+        record = until_enough(stop, self._journal, len(self._samples), step)
         # Reports read how the exam ended from the journal, as they read everything else.
         self._journal.add(STOPPED, (0,), record)
         self._journal.commit()

@@ -8,14 +8,18 @@ from markbook.runs.kind import Kind, Machines, Watcher, WorkEnd
 
 if TYPE_CHECKING:
     from markbook.runs.reviews.finished import ReviewResults
-    from markbook.runs.reviews.review import ReviewPlan, ReviewRequest
+    from markbook.runs.reviews.review import ReviewPlan
+    from markbook.runs.reviews.review_options import ReviewOptions
     from markbook.store import Run, RunWriter
 
 
-class Reviews(Kind["ReviewRequest", "ReviewPlan"]):
+class Reviews(Kind["ReviewOptions", "ReviewPlan"]):
     """The kind of run that `markbook review` makes."""
 
-    def plan(self, request: ReviewRequest, machines: Machines) -> ReviewPlan:
+    answers = r"reviews/|traces\Z"
+    """The generated reviews, and the traces of those who wrote them."""
+
+    def plan(self, request: ReviewOptions, machines: Machines) -> ReviewPlan:
         """Read papers and generated reviews, and check the judges."""
         from markbook.runs.reviews.review import plan_review
 
@@ -38,7 +42,3 @@ class Reviews(Kind["ReviewRequest", "ReviewPlan"]):
         from markbook.runs.reviews.finished import ReviewResults
 
         return ReviewResults(run)
-
-    def is_answer(self, name: str) -> bool:
-        """Whether an input is a generated review, or the traces of those who wrote them."""
-        return name.startswith("reviews/") or name == "traces"

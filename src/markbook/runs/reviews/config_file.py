@@ -27,9 +27,11 @@ from markbook.runs.reviews.config import (
     GRAPH_WEIGHTS,
     TARGETS,
     ReviewConfig,
+    check_policy,
     default_config,
     parse_similarity,
 )
+from markbook.runs.reviews.review_options import ReviewOptions
 from markbook.text.schema import DIALECT, Schema
 
 _HUGE = 1e15
@@ -360,3 +362,28 @@ def _resolve_tier1(stated: Mapping[str, Any]) -> dict[str, Any]:
         share = numbers.get("time_taken", 0.0) / math.fsum(numbers.values())
         changes |= {"similarity_weights": similar, "time_weight": share}
     return changes
+
+
+def resolve_config(options: ReviewOptions) -> ReviewConfig:
+    """Return the configuration of a run: that of the file or made in Python, else the default, with what the options say.
+
+    Raises:
+        ConfigError: as `read_config`; an unknown policy or similarity.
+    """
+    config = options.config
+    if config is None:
+        path, profile = options.config_file, options.profile
+        config = default_config(profile) if path is None else read_config(path, profile)
+        config = replace(config, seed=options.seed, calibrate=options.calibrate)
+    if options.policy:
+        config = replace(config, policy=check_policy(options.policy))
+    if options.similarity:
+        names = tuple(name.strip() for name in options.similarity.split(","))
+        config = replace(config, similarity=parse_similarity(names, "--similarity"), semantic_asked="semantic" in names)
+    if options.tool_reference is not None:
+        config = replace(config, tool_reference=options.tool_reference)
+    if options.judging.retries is not None:
+        config = replace(config, max_retries=options.judging.retries)
+    if options.judging.seconds is not None:
+        config = replace(config, judge_seconds=options.judging.seconds)
+    return config

@@ -34,73 +34,6 @@ from markbook.types import Direction, Missing, MissingKind
 COMPOSITE = "composite.composite_score"
 
 
-def review_sheet(view: ReviewsView, metric: str | None) -> Sheet:
-    """Return one number's marks by system and paper; a paper with several reviews of a system has their mean.
-
-    Args:
-        view: the run.
-        metric: such as `tier1.cosine_score`; the composite if none.
-
-    Raises:
-        UsageError: a review has no such number.
-    """
-    chosen = metric or COMPOSITE
-    systems = view.summary["systems"]
-    keys = list(dict.fromkeys(key for record in systems.values() for key in record["metrics"]))
-    if chosen not in keys:
-        raise UsageError(f"a review has no number {chosen!r}", hint=suggest(chosen, keys))
-    tier, _, field = chosen.partition(".")
-    values: dict[str, dict[str, list[float | Missing]]] = {system: {} for system in systems}
-    parts_by_system: dict[str, set[str]] = {system: set() for system in systems}
-    for row in view.rows():
-        part = get_tier(row, tier)
-        if row["system"] not in values:
-            raise DataError(
-                f"results.jsonl is damaged: the summary has no system {row['system']!r:.60}", at=str(view.run.folder)
-            )
-        value = get_value(part, field, part)
-        values[row["system"]].setdefault(str(row["paper_id"]), []).append(value)
-        weights_used = part.get("weights_used")
-        if chosen == COMPOSITE and isinstance(value, float) and isinstance(weights_used, Mapping):
-            parts_by_system[row["system"]].add(", ".join(sorted(map(str, weights_used))))
-    all_values = [
-        row for papers in values.values() for rows in papers.values() for row in rows if isinstance(row, float)
-    ]
-    # The document's formulas leave 0..1, so there the range is what was seen; elsewhere only a damaged file leaves it.
-    is_documented = view.summary["profile"] == "documented"
-    limits = (min([0.0, *all_values]), max([1.0, *all_values])) if is_documented else (0.0, 1.0)
-    # Papers that a system left out are in its column too, or a system could choose what it is compared on.
-    absent = Cell(None, Missing(MissingKind.ABSENT, "nobody reviewed the paper"))
-    every = list(
-        dict.fromkeys([*view.summary.get("paper_ids", ()), *(paper for papers in values.values() for paper in papers)])
-    )
-    marks = {
-        system: {paper: make_cell(papers[paper], limits) if paper in papers else absent for paper in every}
-        for system, papers in values.items()
-    }
-    # What the files of each paper are known by; nothing for one that shares its file with others.
-    files: dict[str, list[str]] = {}
-    for name, content in sorted(view.manifest.get("inputs", {}).items()):
-        kind, _, path = name.partition("/")
-        base = path.rpartition("/")[2]
-        # A paper's id may hold dots, so every part before one may be it.
-        for end in (at for at, sign in enumerate(base) if sign == "." and kind == "papers"):
-            files.setdefault(base[:end], []).append(content)
-    # By `--policy renormalise` a composite is over what there is: one without its time is another number than one with.
-    all_parts = sorted({part for parts in parts_by_system.values() for part in parts})
-    lists = "; ".join(f"{system}: {' or '.join(sorted(parts))}" for system, parts in parts_by_system.items() if parts)
-    note = f"Composites are over different metrics, and without a low one the score is higher ({lists})."
-    signature = review_signatures(view.manifest.get("config", {}), chosen)[""]
-    return Sheet(
-        chosen,
-        marks,
-        range=limits,
-        digests={paper: digest(files[paper]) for paper in every if paper in files},
-        signatures={"": f"{signature}|parts:{all_parts[0]}" if len(all_parts) == 1 else signature},
-        notes=(note,) if len(all_parts) > 1 else (),
-    )
-
-
 _OF_TIER: Mapping[str, tuple[str, ...]] = {
     "tier1": (
         "profile",
@@ -144,12 +77,74 @@ class ReviewResults(ReviewsView):
     """The results of a run of reviews."""
 
     def sheet(self, metric: str | None) -> Sheet:
-        """Return one number's marks by system and paper, the composite if none is named.
+        """Return one number's marks by system and paper; a paper with several reviews of a system has their mean.
+
+        Args:
+            metric: such as `tier1.cosine_score`; the composite if none.
 
         Raises:
             UsageError: a review has no such number.
         """
-        return review_sheet(self, metric)
+        chosen = metric or COMPOSITE
+        systems = self.summary["systems"]
+        keys = list(dict.fromkeys(key for record in systems.values() for key in record["metrics"]))
+        if chosen not in keys:
+            raise UsageError(f"a review has no number {chosen!r}", hint=suggest(chosen, keys))
+        tier, _, field = chosen.partition(".")
+        values: dict[str, dict[str, list[float | Missing]]] = {system: {} for system in systems}
+        parts_by_system: dict[str, set[str]] = {system: set() for system in systems}
+        for row in self.rows():
+            part = get_tier(row, tier)
+            if row["system"] not in values:
+                raise DataError(
+                    f"results.jsonl is damaged: the summary has no system {row['system']!r:.60}",
+                    at=str(self.run.folder),
+                )
+            value = get_value(part, field, part)
+            values[row["system"]].setdefault(str(row["paper_id"]), []).append(value)
+            weights_used = part.get("weights_used")
+            if chosen == COMPOSITE and isinstance(value, float) and isinstance(weights_used, Mapping):
+                parts_by_system[row["system"]].add(", ".join(sorted(map(str, weights_used))))
+        all_values = [
+            row for papers in values.values() for rows in papers.values() for row in rows if isinstance(row, float)
+        ]
+        # The document's formulas leave 0..1, so there the range is what was seen; elsewhere only a damaged file leaves it.
+        is_documented = self.summary["profile"] == "documented"
+        limits = (min([0.0, *all_values]), max([1.0, *all_values])) if is_documented else (0.0, 1.0)
+        # Papers that a system left out are in its column too, or a system could choose what it is compared on.
+        absent = Cell(None, Missing(MissingKind.ABSENT, "nobody reviewed the paper"))
+        every = list(
+            dict.fromkeys(
+                [*self.summary.get("paper_ids", ()), *(paper for papers in values.values() for paper in papers)]
+            )
+        )
+        marks = {
+            system: {paper: make_cell(papers[paper], limits) if paper in papers else absent for paper in every}
+            for system, papers in values.items()
+        }
+        # What the files of each paper are known by; nothing for one that shares its file with others.
+        files: dict[str, list[str]] = {}
+        for name, content in sorted(self.manifest.get("inputs", {}).items()):
+            kind, _, path = name.partition("/")
+            base = path.rpartition("/")[2]
+            # A paper's id may hold dots, so every part before one may be it.
+            for end in (at for at, sign in enumerate(base) if sign == "." and kind == "papers"):
+                files.setdefault(base[:end], []).append(content)
+        # By `--policy renormalise` a composite is over what there is: one without its time is another number than one with.
+        all_parts = sorted({part for parts in parts_by_system.values() for part in parts})
+        lists = "; ".join(
+            f"{system}: {' or '.join(sorted(parts))}" for system, parts in parts_by_system.items() if parts
+        )
+        note = f"Composites are over different metrics, and without a low one the score is higher ({lists})."
+        signature = review_signatures(self.manifest.get("config", {}), chosen)[""]
+        return Sheet(
+            chosen,
+            marks,
+            range=limits,
+            digests={paper: digest(files[paper]) for paper in every if paper in files},
+            signatures={"": f"{signature}|parts:{all_parts[0]}" if len(all_parts) == 1 else signature},
+            notes=(note,) if len(all_parts) > 1 else (),
+        )
 
     def page(self) -> Page:
         """Return everything that a review's report shows."""

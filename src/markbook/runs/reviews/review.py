@@ -35,7 +35,7 @@ from typing import Any, TypedDict
 from markbook import plugins
 from markbook.datasets.generated_reviews import Generated
 from markbook.datasets.papers import EntryKind, Paper, Papers
-from markbook.errors import DataError
+from markbook.errors import DataError, UsageError
 from markbook.files.content import check_readable
 from markbook.files.jsonl import Rejection
 from markbook.judge.assess import JudgeInput, JudgeQuestion, find_unreadable_rubrics, make_review_questions
@@ -46,13 +46,13 @@ from markbook.judge.probes import KnownText
 from markbook.judge.reliability import REVIEWS, Examined, examine, five_point, read_earlier, spread_evenly
 from markbook.model import connect
 from markbook.model.budget import AccountRecord
-from markbook.option import option
 from markbook.results.files import collect_reasons
 from markbook.runs.asking import sum_paid
 from markbook.runs.kind import Planned, Progress, Skipped, Start, Watcher, WorkEnd
-from markbook.runs.options import RunOptions
 from markbook.runs.reviews.config import ReviewConfig, default_config
+from markbook.runs.reviews.config_file import resolve_config
 from markbook.runs.reviews.reports import reports
+from markbook.runs.reviews.review_options import ReviewOptions
 from markbook.runs.reviews.review_rows import ReviewRow, Tier
 from markbook.runs.reviews.summary import read_journal, score
 from markbook.runs.reviews.tiers import (
@@ -176,29 +176,11 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewRequest(RunOptions):
-    """What to evaluate, and how. `workers` compare texts and read traces; judges are asked beside them in any case."""
-
-    papers: Path
-    reviews: Path
-    traces: Path | None = option(None, changes_results=False)
-    config: ReviewConfig = field(default_factory=default_config)
-    judges: Sequence[str] = option((), changes_results=False)
-    judge_options: JudgeOptions = field(default_factory=JudgeOptions)
-    limit: int | None = None
-    asked: Mapping[str, Any] = field(default_factory=dict)
-    """What the caller asked for, by the names of the command's options: kept for whoever goes on with the run."""
-
-    def identity(self) -> dict[str, object]:
-        """Return the options that can change a result; what of the judges can is in their plan."""
-        return {"review": self.config.as_record(), "limit": self.limit}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewPlan(Planned):
     """What is about to be evaluated."""
 
-    request: ReviewRequest
+    options: ReviewOptions
+    config: ReviewConfig
     papers: Papers
     attempts: Sequence[Attempt]
     traces: TraceFolder
@@ -208,36 +190,41 @@ class ReviewPlan(Planned):
     """Which tools are right, by paper."""
 
 
-def plan_review(request: ReviewRequest) -> ReviewPlan:
+def plan_review(options: ReviewOptions) -> ReviewPlan:
     """Read papers and generated reviews, and find out whether the judges can be asked.
 
     Raises:
         DataError: no paper or no generated review can be read.
-        UsageError: a judge or config that cannot be used, traces that are not a folder.
+        ConfigError: a configuration that cannot be honoured.
+        UsageError: a judge that cannot be used, traces that are not a folder, neither papers nor reviews.
     """
-    for path in (request.papers, request.reviews):
+    # Not left to click: with --resume both come from the run, and --rescore needs neither.
+    if options.papers is None or options.reviews is None:
+        raise UsageError("--papers and --reviews are needed", hint="or --resume RUN or --rescore RUN alone")
+    config = resolve_config(options)
+    for path in (options.papers, options.reviews):
         check_readable(path)
-    papers: Papers = plugins.create("loaders", "peerread").load(request.papers)
-    generated: Generated = plugins.create("loaders", "generated_reviews").load(request.reviews)
-    attempts = generated.attempts[: request.limit]
+    papers: Papers = plugins.create("loaders", "peerread").load(options.papers)
+    generated: Generated = plugins.create("loaders", "generated_reviews").load(options.reviews)
+    attempts = generated.attempts[: options.limit]
     rejections = (*papers.rejections, *generated.rejections)
-    _log_inputs(request, papers, attempts, rejections)
-    traces = TraceFolder(request.traces)
-    judging = None
+    _log_inputs(options, config, papers, attempts, rejections)
+    traces = TraceFolder(options.traces)
+    judges, judging = [name for name in options.judges if name != "off"], None
     # A run that `--strict` is about to refuse tries no judge first.
-    if request.judges and not (request.strict and rejections):
-        judging = make_plan(request.judges, request.config, request.judge_options, reviews=len(attempts))
-    references = tool_references(request.config)
-    config = {**request.identity(), "judge": judging.as_record() if judging else None}
+    if judges and not (options.strict and rejections):
+        judging = make_plan(judges, config, options.judging, reviews=len(attempts))
+    references = tool_references(config)
+    identity = {"review": config.as_record(), "limit": options.limit, "judge": judging and judging.as_record()}
     inputs = {f"papers/{name}": digest for name, digest in papers.digests.items()}
     inputs |= {f"reviews/{name}": digest for name, digest in generated.digests.items()}
-    if request.traces is not None:
+    if options.traces is not None:
         content = hashlib.sha256()
-        for file in sorted(request.traces.rglob("*")):
+        for file in sorted(options.traces.rglob("*")):
             if file.is_file():
                 # The name ends in a byte that no name can hold, and a digest has one length: no two folders give the
                 # same bytes.
-                content.update(os.fsencode(file.relative_to(request.traces).as_posix()) + b"\0")
+                content.update(os.fsencode(file.relative_to(options.traces).as_posix()) + b"\0")
                 with file.open("rb") as stream:
                     content.update(hashlib.file_digest(stream, "sha256").digest())
         inputs["traces"] = content.hexdigest()
@@ -245,17 +232,18 @@ def plan_review(request: ReviewRequest) -> ReviewPlan:
         text = json.dumps({name: asdict(reference) for name, reference in sorted(references.items())}, sort_keys=True)
         inputs["tool_reference"] = digest_text(text)
     notes = {
-        "asked": dict(request.asked),
+        "asked": options.asked(),
         "papers": dict(papers.counts),
         "paper_notes": {paper.id: list(paper.notes) for paper in papers.papers if paper.notes},
         "unknown_papers": sorted({attempt.sample_id for attempt in attempts} - set(papers.by_id())),
-        "config_notes": list(request.config.notes),
+        "config_notes": list(config.notes),
         "rejected": [f"{item.at}: {item.reason}" for item in rejections][:1000],
     }
     return ReviewPlan(
-        manifest=Manifest("review", config, inputs, notes),
+        manifest=Manifest("review", identity, inputs, notes),
         skipped=Skipped(len(rejections), next(iter(rejections), None)),
-        request=request,
+        options=options,
+        config=config,
         papers=papers,
         attempts=attempts,
         traces=traces,
@@ -265,17 +253,21 @@ def plan_review(request: ReviewRequest) -> ReviewPlan:
 
 
 def _log_inputs(
-    request: ReviewRequest, papers: Papers, attempts: Sequence[Attempt], rejections: Sequence[Rejection]
+    options: ReviewOptions,
+    config: ReviewConfig,
+    papers: Papers,
+    attempts: Sequence[Attempt],
+    rejections: Sequence[Rejection],
 ) -> None:
     """Say in the log what was read, what of it is odd, and what the configuration does not use."""
     counts = ", ".join(f"{name} {count}" for name, count in papers.counts.items())
-    _log.info("papers from %s: %s", request.papers, counts)
+    _log.info("papers from %s: %s", options.papers, counts)
     systems = Counter(attempt.model for attempt in attempts)
     named = ", ".join(f"{terminal(name, limit=60)} {count}" for name, count in sorted(systems.items()))
-    _log.info("reviews from %s: %d of %d systems (%s)", request.reviews, len(attempts), len(systems), named)
+    _log.info("reviews from %s: %d of %d systems (%s)", options.reviews, len(attempts), len(systems), named)
     for item in rejections:
         _log.info("not read: %s: %s", item.at, item.reason)
-    for note in request.config.notes:
+    for note in config.notes:
         _log.info("%s", note)
     for paper in papers.papers:
         for note in paper.notes:
@@ -368,8 +360,7 @@ class ReviewWork:
     def __init__(self, plan: ReviewPlan, journal: RunWriter, executor: Executor | None, watch: Watcher) -> None:
         """Measure nothing yet."""
         self.plan, self.writer, self.watch, self.executor = plan, journal, watch, executor
-        self.request, self.judging, self.papers, self.attempts = plan.request, plan.judging, plan.papers, plan.attempts
-        self.config = plan.request.config
+        self.judging, self.papers, self.attempts, self.config = plan.judging, plan.papers, plan.attempts, plan.config
         self.known = plan.papers.by_id()
         self.similarities = Similarities(self.config, executor)
         self.clock = Clock()
@@ -530,7 +521,7 @@ class ReviewWork:
         if traces.folder is not None and is_empty:
             paper = self.attempts[0].sample_id.rpartition("/")[2] if self.attempts else "PAPER"
             self.watch.on_note(f"{traces.folder}: no trace is named after a reviewed paper, such as {paper}.json")
-        elif self.request.limit is None and (strays := traces.strays(self.attempts)):
+        elif self.plan.options.limit is None and (strays := traces.strays(self.attempts)):
             self.watch.on_note(f"{traces.folder}: named after no reviewed paper: {', '.join(strays[:_NAMED])}")
         if unused_references := useless_references(self.plan.references, self.attempts):
             self.watch.on_note(
@@ -548,7 +539,7 @@ class ReviewWork:
             details = [detail for row in rows for detail in row["tier2"].get("details", {}).values() if detail["marks"]]
             if lost := sum(detail["n_missing"] for detail in details):
                 problems.append(f"tier2: {lost} of {lost + sum(d['n'] for d in details)} answers are missing")
-        if self.request.traces is not None and 3 in self.config.tiers:
+        if self.plan.options.traces is not None and 3 in self.config.tiers:
             problems += _gaps(rows, "tier3", ("overall_score", "graph_complexity"), only=MissingKind.UNAVAILABLE)
             if not any(True for kind in ("tier3", "tier3_gap") for _ in self.writer.rows(kind)):
                 problems.append("tier3: no trace is named after a reviewed paper")

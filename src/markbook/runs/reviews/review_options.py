@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from markbook.judge.judge_options import ASKED, judges_would_send_key, plain_judge
+from markbook.judge.judge_options import ASKED, JudgeOptions, judges_would_send_key, plain_judge
 from markbook.option import (
     ASKING_JUDGES,
     FILE,
@@ -23,6 +23,9 @@ from markbook.option import (
 )
 from markbook.runs.options import RunOptions, RunSettings, strict_option, workers_option
 
+if TYPE_CHECKING:
+    from markbook.runs.reviews.config import ReviewConfig
+
 _Profile = Literal["corrected", "documented"]
 
 
@@ -32,9 +35,10 @@ def _review_option(default: Any, flag: str, section: str, **declared: Any) -> An
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewOptions(RunOptions):
-    """What to evaluate, and how, as the command line says it; how judges are asked stands in `JudgeOptions`.
+    """What to evaluate, and how. `workers` compare texts and read traces; judges are asked beside them in any case.
 
-    It is kept whole in run.json under `asked`. What of it can change a result is read into a `ReviewConfig`.
+    It is kept whole in run.json under `asked`. What of it can change a result is read into a `ReviewConfig`
+    (`reviews.config_file.resolve_config`).
     """
 
     papers: Path | None = _review_option(
@@ -50,7 +54,7 @@ class ReviewOptions(RunOptions):
     traces: Path | None = _review_option(
         None, "--traces", MARKED, values=FILE, help="A folder with one trace per paper, or <system>/<paper>."
     )
-    tool_reference: Path | None = _review_option(
+    tool_reference: Path | Mapping[str, object] | None = _review_option(
         None,
         "--tool-reference",
         MARKED,
@@ -109,11 +113,17 @@ class ReviewOptions(RunOptions):
     workers: int | None = workers_option("Parallel workers for similarities and traces [default: 1].")
     output: Path = run_option(Path("generated"), "-o", "--output", values=FILE, help="Folder for the run folder.")
     strict: bool = strict_option("Stop at the first file or row that cannot be read (exit 65).")
+    judging: JudgeOptions = field(default_factory=JudgeOptions)
+    """How judges are asked."""
+    config: ReviewConfig | None = None
+    """One that was made in Python, in place of a file."""
 
     def asked(self) -> dict[str, object]:
         """Return what run.json keeps of them, without secrets: what `--resume` takes up."""
+        if self.config is not None or isinstance(self.tool_reference, Mapping):
+            return {}  # what was made in Python has no path from which it could be read again
         values = values_of_command(self, [field.name for field in fields(self) if declaration(field).kept == ASKED])
-        return {**values, "judges": list(map(plain_judge, self.judges))}
+        return {**values, "judges": list(map(plain_judge, self.judges)), **self.judging.to_options()}
 
 
 class ReviewSettings(RunSettings, total=False):

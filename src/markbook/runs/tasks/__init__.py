@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from markbook.runs.kind import Kind, Watcher, WorkEnd
@@ -14,11 +13,11 @@ if TYPE_CHECKING:
     from markbook.runs.tasks.work import TasksPlan
     from markbook.store import Run, RunWriter
 
-_ANSWERS = re.compile(r"(?:[^/]+/)?answers/")
-
 
 class Tasks(Kind["TaskOptions", "TasksPlan"]):
     """The kind of run that `markbook run` makes."""
+
+    answers = "([^/]+/)?answers/"
 
     def plan(self, request: TaskOptions, machines: Machines) -> TasksPlan:
         """Read tasks, rows and answers."""
@@ -54,7 +53,3 @@ class Tasks(Kind["TaskOptions", "TasksPlan"]):
         from markbook.runs.tasks.finished import TaskResults
 
         return TaskResults(run)
-
-    def is_answer(self, name: str) -> bool:
-        """Whether an input is a file of answers to a task."""
-        return _ANSWERS.match(name) is not None

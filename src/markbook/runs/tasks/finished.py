@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,7 +18,7 @@ from markbook.results.compare import OWN_CODE, OWN_FILES
 from markbook.results.comparison import run_headline
 from markbook.results.files import get_value, reasons_text
 from markbook.results.kind import Content, Entry, ReplyUsage, Shown
-from markbook.results.sheet import STOPPED_NOTE, Aliases, Cell, Sheet, make_cell
+from markbook.results.sheet import STOPPED_NOTE, Aliases, Cell, Sheet, is_solved, make_cell
 from markbook.runs.tasks.scorers import UNBOUNDED
 from markbook.runs.tasks.summaries import (
     TaskAnswer,
@@ -38,75 +38,6 @@ if TYPE_CHECKING:
 
 
 # The marks of a run of tasks.
-
-
-def task_sheet(view: TasksView, metric: str | None, *, name: str) -> Sheet:
-    """Return one metric's marks on the rows of all tasks that have it; a row's mark is the mean over its answers.
-
-    Args:
-        view: the run.
-        metric: its name in results, such as `bleu`; the first of the run's metrics if none.
-        name: what to call a model that the answers do not name.
-
-    Raises:
-        UsageError: no task of the run has this metric, or two measure different things by it.
-    """
-    tasks = view.summary["tasks"]
-    keys = list(dict.fromkeys(key for record in tasks.values() for key in record["metrics"]))
-    chosen = metric or next(iter(keys), "")
-    if chosen not in keys:
-        raise UsageError(f"the run has no metric {chosen!r}", hint=suggest(chosen, keys))
-    records = {task: record["metrics"][chosen] for task, record in tasks.items() if chosen in record["metrics"]}
-    summaries = [Summary.from_record(record) for record in records.values()]
-    # A function of a task's own states no range: the others' is taken for it, where its numbers lie in it.
-    limits = next((summary.range for summary in summaries if summary.range != UNBOUNDED), UNBOUNDED)
-    scale = replace(summaries[0], range=limits)
-    for task, summary in zip(records, summaries, strict=True):
-        if summary.range not in (limits, UNBOUNDED) or summary.direction != scale.direction:
-            raise _refuse_scales(chosen, f"{next(iter(records))} has {_say_scale(scale)}, {task} {_say_scale(summary)}")
-    signatures = {
-        task: sign_task(
-            chosen, record["signature"], task, view.manifest.get("config", {}), view.manifest.get("inputs", {})
-        )
-        for task, record in records.items()
-    }
-    differing = say_other_measures(chosen, {task: record["signature"] for task, record in records.items()})
-    notes = (*([STOPPED_NOTE] if "stopped" in view.summary else []), *([f"{differing}."] if differing else []))
-    own, _, pipeline = chosen.partition(",")
-    marks_by_model: dict[str, dict[str, list[_Mark]]] = {}
-    meta: dict[str, Mapping[str, str]] = {}
-    several = len(tasks) > 1
-    digests: dict[str, str] = {}
-    by_place = all(record.get("ids", "place") == "place" for record in tasks.values())
-    means = _Whole(records)
-    for row in view.rows():
-        if own not in row["metrics"] or pipeline not in ("", row["pipeline"]):
-            continue
-        sample = sample_name(row, several=several)
-        # Of pass@k alone: the stats of other metrics may be as large as the texts, and no cell is made of them.
-        stats = (row.get("stats") or {}).get(own) if own.startswith("pass@") else None
-        mark = _Mark(get_value(row["metrics"], own, row), is_right(row, own), stats or {})
-        if not isinstance(mark.value, Missing) and not limits[0] <= mark.value <= limits[1] and several:
-            raise _refuse_scales(
-                chosen, f"a row of {row['task']} has {mark.value:g}, and other tasks have {_say_scale(scale)}"
-            )
-        means.add(str(row["task"]), sample, mark.value)
-        marks_by_model.setdefault(str(row["model"] or name), {}).setdefault(sample, []).append(mark)
-        # An id that is not the row's number was stated by somebody, and says which row it is.
-        by_place = by_place and str(row["id"]) == str(row["doc_id"])
-        if several:
-            meta[sample] = {"topic": str(row["task"])}
-        if sample not in digests:
-            digests[sample] = digest([row["task"], row["doc"]] if several else row["doc"])
-    marks: dict[str, dict[str, Cell]] = {}
-    for model in list(marks_by_model):
-        answers = marks_by_model.pop(model)  # so that not all are there twice
-        marks[model] = {sample: _cell(row_answers, own, limits) for sample, row_answers in answers.items()}
-    return Sheet(
-        chosen, marks, range=limits, direction=summaries[0].direction, meta=meta, digests=digests, by_place=by_place,
-        notes=notes, task="" if several else next(iter(tasks)),
-        signatures=signatures, is_of_rows=means.is_no_mean(), aliases=partial(_aliases, view, several=several),
-    )  # fmt: skip
 
 
 def _refuse_scales(metric: str, which: str) -> UsageError:
@@ -236,14 +167,6 @@ class _Mark:
     stats: Mapping[str, Any]
 
 
-def _cell(answers: Sequence[_Mark], metric: str, limits: tuple[float, float]) -> Cell:
-    tests = [answer.passed for answer in answers if answer.passed is not None]
-    passed = all(tests) if tests else None
-    if metric.startswith("pass@"):
-        return pass_cell(answers[0].value, answers[0].stats, passed=passed)
-    return make_cell([answer.value for answer in answers], limits, passed=passed)
-
-
 _TEXT_CAP = 200_000
 
 
@@ -251,12 +174,79 @@ class TaskResults(TasksView):
     """The results of a run of tasks."""
 
     def sheet(self, metric: str | None) -> Sheet:
-        """Return one metric's marks on the rows of all tasks that have it.
+        """Return one metric's marks on the rows of all tasks that have it; a row's mark is the mean over its answers.
+
+        Args:
+            metric: its name in results, such as `bleu`; the first of the run's metrics if none.
 
         Raises:
-            UsageError: no task of the run has this metric.
+            UsageError: no task of the run has this metric, or two measure different things by it.
         """
-        return task_sheet(self, metric, name=self.run.folder.name)
+        tasks = self.summary["tasks"]
+        keys = list(dict.fromkeys(key for record in tasks.values() for key in record["metrics"]))
+        chosen = metric or next(iter(keys), "")
+        if chosen not in keys:
+            raise UsageError(f"the run has no metric {chosen!r}", hint=suggest(chosen, keys))
+        records = {task: record["metrics"][chosen] for task, record in tasks.items() if chosen in record["metrics"]}
+        summaries = [Summary.from_record(record) for record in records.values()]
+        # A function of a task's own states no range: the others' is taken for it, where its numbers lie in it.
+        limits = next((summary.range for summary in summaries if summary.range != UNBOUNDED), UNBOUNDED)
+        scale = replace(summaries[0], range=limits)
+        for task, summary in zip(records, summaries, strict=True):
+            if summary.range not in (limits, UNBOUNDED) or summary.direction != scale.direction:
+                raise _refuse_scales(
+                    chosen, f"{next(iter(records))} has {_say_scale(scale)}, {task} {_say_scale(summary)}"
+                )
+        signatures = {
+            task: sign_task(
+                chosen, record["signature"], task, self.manifest.get("config", {}), self.manifest.get("inputs", {})
+            )
+            for task, record in records.items()
+        }
+        differing = say_other_measures(chosen, {task: record["signature"] for task, record in records.items()})
+        notes = (*([STOPPED_NOTE] if "stopped" in self.summary else []), *([f"{differing}."] if differing else []))
+        own, _, pipeline = chosen.partition(",")
+        marks_by_model: dict[str, dict[str, list[_Mark]]] = {}
+        meta: dict[str, Mapping[str, str]] = {}
+        several = len(tasks) > 1
+        digests: dict[str, str] = {}
+        by_place = all(record.get("ids", "place") == "place" for record in tasks.values())
+        means = _Whole(records)
+        for row in self.rows():
+            if own not in row["metrics"] or pipeline not in ("", row["pipeline"]):
+                continue
+            sample = sample_name(row, several=several)
+            # Of pass@k alone: the stats of other metrics may be as large as the texts, and no cell is made of them.
+            stats = (row.get("stats") or {}).get(own) if own.startswith("pass@") else None
+            mark = _Mark(get_value(row["metrics"], own, row), is_right(row, own), stats or {})
+            if not isinstance(mark.value, Missing) and not limits[0] <= mark.value <= limits[1] and several:
+                raise _refuse_scales(
+                    chosen, f"a row of {row['task']} has {mark.value:g}, and other tasks have {_say_scale(scale)}"
+                )
+            means.add(str(row["task"]), sample, mark.value)
+            marks_by_model.setdefault(str(row["model"] or self.run.folder.name), {}).setdefault(sample, []).append(mark)
+            # An id that is not the row's number was stated by somebody, and says which row it is.
+            by_place = by_place and str(row["id"]) == str(row["doc_id"])
+            if several:
+                meta[sample] = {"topic": str(row["task"])}
+            if sample not in digests:
+                digests[sample] = digest([row["task"], row["doc"]] if several else row["doc"])
+        marks: dict[str, dict[str, Cell]] = {}
+        for model in list(marks_by_model):
+            answers = marks_by_model.pop(model)  # so that not all are there twice
+            marks[model] = {}
+            for sample, row_marks in answers.items():
+                verdicts = [mark.passed for mark in row_marks]
+                marks[model][sample] = (
+                    pass_cell(row_marks[0].value, row_marks[0].stats, passed=is_solved(verdicts))
+                    if own.startswith("pass@")
+                    else make_cell([mark.value for mark in row_marks], limits, verdicts)
+                )
+        return Sheet(
+            chosen, marks, range=limits, direction=summaries[0].direction, meta=meta, digests=digests, by_place=by_place,
+            notes=notes, task="" if several else next(iter(tasks)),
+            signatures=signatures, is_of_rows=means.is_no_mean(), aliases=partial(_aliases, self, several=several),
+        )  # fmt: skip
 
     def page(self) -> Page:
         """Return everything that the report of a run of tasks shows."""

@@ -10,7 +10,8 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from markbook import plugins
-from markbook.config import Function, Task, Use
+from markbook.config import Task, Use
+from markbook.config.tree import Function
 from markbook.datasets.filters import METRICS, Documented, last, unregistered_error
 from markbook.errors import ConfigError, MarkbookError, UsageError, suggest
 from markbook.judge.judge_options import split_judge

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from markbook import plugins
-from markbook.config import Function, Task, Use
+from markbook.config import Task, Use
+from markbook.config.tree import Function
 from markbook.datasets.choices import Weighing
 from markbook.datasets.filters import unregistered_error
 from markbook.datasets.user_code import Find, ForeignError, call_user_function, code_digest

@@ -11,7 +11,7 @@ from markbook.report.page import MOST_BYTES, Chart, Page, Problem, Section, Show
 from markbook.report.words import chart_cells, summary_cells
 from markbook.results.evidence import Room, collect_evidence
 from markbook.results.files import collect_reasons, reasons_text
-from markbook.results.sheet import STATUSES, Status, best_end, find_status
+from markbook.results.sheet import Status, best_end, find_status, worst_status
 from markbook.results.stopping import describe_stop
 from markbook.results.summary import summarise_warnings
 from markbook.runs.rows import chart_bars
@@ -321,7 +321,7 @@ def _problem(view: TasksView, task: str, sample: str, rows: Sequence[TaskAnswer]
         is_named = answer.status in ("scored", "passed", "failed") and not answer.total
         # Of several answers the worst: a model that fails sometimes is not shown as passing.
         worst = outcomes.get(answer.model)
-        if worst is None or STATUSES.index(answer.status) > STATUSES.index(worst[1]):
+        if worst is None or worst_status(worst[1], answer.status) != worst[1]:
             outcomes[answer.model] = answer.model, answer.status, detail if is_named else ""
     prompt = cut(question(rows[0]), _TEXT_CAP)
     return Problem(sample, prompt, tuple(answers), tuple(outcomes.values()), topic=task)

@@ -68,18 +68,7 @@ from markbook.types import Direction, Key, Limits, Missing, MissingKind, Sample
 _TO_COME = Cell(None, Missing(MissingKind.ABSENT, "not asked yet"))
 
 
-@dataclass(frozen=True, slots=True)
-class TaskStop:
-    """What decides when a run of tasks has seen enough."""
-
-    stopping: Stopping
-    model: str
-    """What the run's model is called."""
-    metric: str
-    """Whose marks decide."""
-
-
-def plan_stop(plan: Plan, options: TaskOptions) -> TaskStop | None:
+def plan_stop(plan: Plan, options: TaskOptions) -> Stopping | None:
     """Return what decides when to stop; None where nobody asked for it.
 
     Raises:
@@ -110,7 +99,7 @@ def plan_stop(plan: Plan, options: TaskOptions) -> TaskStop | None:
         for attempt in attempts
     )
     model = options.model or next(recorded, "") or "answers"
-    # The rows that there will be, as `task_sheet` will name them: the baseline is compared with these before anything is asked.
+    # The rows that there will be, as `TaskResults.sheet` will name them: the baseline is compared with these before anything is asked.
     several = len(plan.tasks) > 1
     digests = {}
     by_place = all(not task_plan.task.data.id_field for task_plan in plan.tasks)
@@ -123,8 +112,7 @@ def plan_stop(plan: Plan, options: TaskOptions) -> TaskStop | None:
     own = Sheet(
         metric, marks, limits, direction, digests=digests, by_place=by_place, signatures=signatures, policy=options.missing
     )  # fmt: skip
-    stopping = Stopping(parse_rule(options.stop_when), own, baseline_sheet, seed=options.seed)
-    return TaskStop(stopping, model, metric)
+    return Stopping(parse_rule(options.stop_when), own, baseline_sheet, seed=options.seed)
 
 
 def _deciding(plan: Plan, baseline: Finished | None) -> tuple[str, tuple[float, float], Direction, Sheet | None]:
@@ -175,7 +163,7 @@ def subset_plan(plan: Plan, names: Collection[str]) -> Plan:
 
 
 def ask_until_enough(
-    stop: TaskStop, plan: Plan, journal: RunWriter, mark: Callable[[Plan], MarkCollector]
+    stop: Stopping, plan: Plan, journal: RunWriter, mark: Callable[[Plan], MarkCollector]
 ) -> tuple[Plan, StoppedRecord]:
     """Return the plan of the rows that it took, and what is to be said of the end.
 
@@ -187,16 +175,17 @@ def ask_until_enough(
     """
     marks: dict[str, Cell] = {}
     several = len(plan.tasks) > 1
+    (model,) = stop.models
 
     def step(batch: Sequence[str]) -> Marks:
         for column in mark(subset_plan(plan, set(batch))).columns:
             if column.key == stop.metric:
-                sheet = Sheet(stop.metric, {stop.model: column.marks}, column.range, column.direction)
-                cells = count_missing(sheet, stop.stopping.policy).marks[stop.model]
+                sheet = Sheet(stop.metric, {model: column.marks}, column.range, column.direction)
+                cells = count_missing(sheet, stop.policy).marks[model]
                 marks.update({f"{column.task}/{row}" if several else row: cell for row, cell in cells.items()})
-        return {stop.model: marks}
+        return {model: marks}
 
-    record: StoppedRecord = {"metric": stop.metric, **until_enough(stop.stopping, journal, len(plan), step)}
+    record = until_enough(stop, journal, len(plan), step)
     return subset_plan(plan, set(record["samples"])), record
 
 
@@ -216,7 +205,7 @@ class TasksPlan(Planned):
     """Asks the model; None where the answers exist."""
     workers: Workers | None
     """Where measuring runs; None for this process alone."""
-    stop: TaskStop | None = None
+    stop: Stopping | None = None
     """What says when enough was asked; None where all is."""
 
     @property
@@ -327,7 +316,7 @@ def split_rows(plan: TaskPlan) -> Iterator[Sequence[Sample]]:
         yield plan.samples[start : start + size]
 
 
-def _manifest(work: Plan, options: TaskOptions, stop: TaskStop | None) -> Manifest:
+def _manifest(work: Plan, options: TaskOptions, stop: Stopping | None) -> Manifest:
     config = {
         **options.identity(),
         "model": options.model,
@@ -346,7 +335,7 @@ def _manifest(work: Plan, options: TaskOptions, stop: TaskStop | None) -> Manife
         config["generator"] = options.generator
     if stop is not None:
         # In the config: rows of a run that goes on by another rule could not be told from those of the first.
-        config["stop"] = {**stop.stopping.identity, "metric": stop.metric}
+        config["stop"] = {**stop.identity, "metric": stop.metric}
     # Keys that stand in an address are not the manifest's to keep.
     judging = {
         **options.collect_kept(JUDGING),

@@ -177,7 +177,7 @@ class _Trial:
                 tests[index] = self._found[index].wrong(site_index, drawn, alike=below(2) == 1)
                 judged.add(index)
                 # wrong in the other tests too, where they say the same: they are not to contradict it
-                for other in self._saying.get(self._found[index].said, ()):
+                for other in self._saying.get(self._found[index].last_statement, ()):
                     if other not in tests and (variant := self._found[other].following(self._found[index])):
                         tests[other] = variant
         compiled = self._task.compiled if self._apart else self._show_tests()

@@ -201,7 +201,7 @@ class Canary:
             return None
 
     @property
-    def said(self) -> str:
+    def last_statement(self) -> str:
         """What is said where it was made wrong last; empty if it was not, or where no other test is looked for that says it."""
         return self._last.says if self._last is not None else ""
 

@@ -298,8 +298,8 @@ def _mark_entered(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, ind
 def _mark_exit(node: ast.AST) -> None:
     """Have the test's own `sys.exit(status)` go by `Parts.leave`."""
     call = node.value if isinstance(node, ast.Expr) else node.exc if isinstance(node, ast.Raise) else None
-    asked = ("sys.exit", "exit", "quit") if isinstance(node, ast.Expr) else ("SystemExit",)
-    if isinstance(call, ast.Call) and not call.keywords and ast.unparse(call.func) in asked:
+    ends = ("sys.exit", "exit", "quit") if isinstance(node, ast.Expr) else ("SystemExit",)
+    if isinstance(call, ast.Call) and not call.keywords and ast.unparse(call.func) in ends:
         position = _place(call)
         call.args.insert(0, call.func)
         call.func = ast.Attribute(ast.Name(PART, ast.Load(), **position), "leave", ast.Load(), **position)
