@@ -58,31 +58,27 @@ def run(ends: list[int], stage: Stage, guard: Guard) -> NoReturn:
         def setrecursionlimit(limit: int, /) -> None:
             put(min(limit + own, _MOST_DEEP) if limit > 0 else limit)
 
-        put(get() + own)
+        put(depth := get() + own)
         sys.setrecursionlimit, sys.getrecursionlimit = setrecursionlimit, lambda: get() - own
-        source, limits = os.dup(0) if turns else 0, (sys.getrecursionlimit(), sys.get_int_max_str_digits())
+        source, digits = os.dup(0) if turns else 0, sys.get_int_max_str_digits()
         while not (status := _main(code, seed, is_last=not turns)) and turns:
             os.write(turns[0], b"\0")
-            _forget(source, *limits)
+            # free what the program has made, undo what it has set, and make what the next test begins with
+            put(depth)
+            sys.set_int_max_str_digits(digits)
+            if "re" in sys.modules:
+                sys.modules["re"].purge()
+            gc.collect()
+            gc.freeze()  # what it has imported stays, and is not gone through again
+            os.dup2(source, 0)  # it may have closed its own
+            os.lseek(0, 0, os.SEEK_SET)
+            _made[:] = _streams()
+            _modules.append(_make_main())
             if not os.read(turns[0], 1):
                 break
     except BaseException:
         os._exit(1)
     os._exit(status)
-
-
-def _forget(source: int, depth: int, digits: int) -> None:
-    """Free what a program has made, undo what it has set, and make what the next test begins with."""
-    sys.setrecursionlimit(depth)
-    sys.set_int_max_str_digits(digits)
-    if "re" in sys.modules:
-        sys.modules["re"].purge()
-    gc.collect()
-    gc.freeze()  # what it has imported stays, and is not gone through again
-    os.dup2(source, 0)  # it may have closed its own
-    os.lseek(0, 0, os.SEEK_SET)
-    _made[:] = _streams()
-    _modules.append(_make_main())
 
 
 def _take_over(text: int, standard: tuple[tuple[int, int], ...]) -> bytes:

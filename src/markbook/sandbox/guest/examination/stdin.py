@@ -36,43 +36,25 @@ if TYPE_CHECKING:
 _SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
 
 
-class GivenFile:
-    """A file in memory, another one for every program.
+def _make_file(data: bytes, *, sealed: bool = True) -> int:
+    """Return a new file in memory that holds this, to be read from the beginning.
 
     A standard input is a file where people run programs by hand: its size is known, and it can be read again. Whatever
     a program does to it (flags, locks, mode, times, attributes) is gone with it.
     """
-
-    def __init__(self) -> None:
-        """Hold nothing yet."""
-        self.descriptor = -1
-        """From where it is read."""
-
-    def hold(self, data: bytes, *, sealed: bool = True) -> None:
-        """Let it be a new file that holds this, to be read from the beginning."""
-        if self.descriptor >= 0:
-            os.close(self.descriptor)
-        self.descriptor = os.memfd_create("stdin", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-        self.write(data)
-        if sealed:
-            fcntl.fcntl(self.descriptor, fcntl.F_ADD_SEALS, _SEALS)
-
-    def write(self, data: bytes) -> None:
-        """Let the same file hold this; where it is read is left to who reads it."""
-        os.ftruncate(self.descriptor, len(data))
-        written = 0
-        while written < len(data):
-            written += os.pwrite(self.descriptor, memoryview(data)[written:], written)
+    file = os.memfd_create("stdin", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    _fill(file, data)
+    if sealed:
+        fcntl.fcntl(file, fcntl.F_ADD_SEALS, _SEALS)
+    return file
 
 
-class Given:
-    """What one program is given."""
-
-    def __init__(self) -> None:
-        self.code = GivenFile()
-        """What it executes, with what else is to be known before."""
-        self.input = GivenFile()
-        """Its standard input."""
+def _fill(file: int, data: bytes) -> None:
+    """Let a file hold this; where it is read is left to who reads it."""
+    os.ftruncate(file, len(data))
+    written = 0
+    while written < len(data):
+        written += os.pwrite(file, memoryview(data)[written:], written)
 
 
 __all__ = ["JUDGE_SECONDS", "KIND", "examine"]
@@ -111,11 +93,7 @@ class ProcessResult:
 
 
 def examine(
-    channel: _socket.socket,
-    files: Given,
-    task: CompiledTests,
-    job: ExaminerJob,
-    compiled: tuple[Any, dict[str, Any] | None],
+    channel: _socket.socket, task: CompiledTests, job: ExaminerJob, compiled: tuple[Any, dict[str, Any] | None]
 ) -> dict[str, Any]:
     """Return the record of one solution: every test in order, or up to the first that fails."""
     code, refused = compiled
@@ -123,7 +101,7 @@ def examine(
         error = {**refused["error"], "result": "CE"}
         return {**refused, "error": error, "tests": [{**error, "v": "separated"}] * len(task.tests)}
     shares = type(code) is not str and len(task.sound) > 1 and stateless.leaves_nothing(job["code"])
-    runs = ProgramRuns(channel, files, job, code, shares=shares)
+    runs = ProgramRuns(channel, job, code, shares=shares)
     results: list[Result] = []
     hit = ""
     slow, stopped = 0, False
@@ -157,9 +135,9 @@ def examine(
     return {**record, "why": explaining.with_lines({"tests": why}, job["code"])} if why else record
 
 
-def execute(channel: _socket.socket, files: Given, job: ExaminerJob, code: Any) -> dict[str, Any]:
+def execute(channel: _socket.socket, job: ExaminerJob, code: Any) -> dict[str, Any]:
     """Return what became of one run of a program whose output is judged elsewhere, as a runner of programs says it."""
-    run = ProgramRuns(channel, files, job, code).run(job["stdin"].encode("latin-1"))
+    run = ProgramRuns(channel, job, code).run(job["stdin"].encode("latin-1"))
     number = os.WTERMSIG(run.status) if os.WIFSIGNALED(run.status) else 0
     out = run.output[: int(job["limits"][6])].decode("latin-1")
     return {
@@ -172,11 +150,9 @@ def execute(channel: _socket.socket, files: Given, job: ExaminerJob, code: Any) 
 class ProgramRuns:
     """The runs of one program, each in a process of its own unless it `shares` one with its next."""
 
-    def __init__(
-        self, channel: _socket.socket, files: Given, job: ExaminerJob, code: Any, *, shares: bool = False
-    ) -> None:
-        files.code.hold(marshal.dumps((code, expressions.speaks_of_random(job["code"]))))
-        self._channel, self._files = channel, files
+    def __init__(self, channel: _socket.socket, job: ExaminerJob, code: Any, *, shares: bool = False) -> None:
+        self._channel = channel
+        self._code = marshal.dumps((code, expressions.speaks_of_random(job["code"])))
         limits = job["limits"]
         modules = ",".join(job.get("preload", ())).encode("ascii")
         self._request = zygote.JOB.pack(*limits[:3], *map(int, limits[3:6])) + modules
@@ -186,6 +162,8 @@ class ProgramRuns:
         """Seconds of all processes that have ended."""
         self._open: list[int] = []
         """Of the process that there is: its output, its standard error, and what is spoken by if it may go on."""
+        self._input = -1
+        """Its standard input."""
         self._began = 0.0
 
     def run(self, data: bytes) -> ProcessResult:
@@ -193,7 +171,7 @@ class ProgramRuns:
         began = time.monotonic()
         # a process has the limits of one test: it gets another test only while it is far from them
         if self._open and self.shares and began - self._began < self._half:
-            self._files.input.write(data)
+            _fill(self._input, data)
             try:
                 os.write(self._open[2], b"\0")
             except OSError:
@@ -201,19 +179,17 @@ class ProgramRuns:
             else:
                 return self._read(began + min(_PATIENCE, self._half))
         self.end()
-        self._files.input.hold(data, sealed=not self.shares)
+        code, self._input = _make_file(self._code), _make_file(data, sealed=not self.shares)
         (output, their_output), (errors, their_errors) = os.pipe(), os.pipe()
         self._open, theirs = [output, errors], [their_output, their_errors]
         if self.shares:
             near, far = _socket.socketpair()
             self._open.append(near.detach())
             theirs.append(far.detach())
-        descriptors = struct.pack(
-            f"{2 + len(theirs)}i", self._files.code.descriptor, self._files.input.descriptor, *theirs
-        )
+        descriptors = struct.pack(f"{2 + len(theirs)}i", code, self._input, *theirs)
         self._channel.sendmsg([self._request], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, descriptors)])
         # while the writing ends were open here too, no end of either stream would ever be seen
-        for descriptor in theirs:
+        for descriptor in (code, *theirs):
             os.close(descriptor)
         self._began = began
         return self._read(None)
@@ -272,7 +248,7 @@ class ProgramRuns:
             os._exit(3)  # the zygote is gone, and this worker with it
         run.hit = hit.rstrip(b"\0")
         self.cpu, self.wall = self.cpu + run.cpu, self.wall + run.wall
-        for descriptor in self._open:
+        for descriptor in (self._input, *self._open):
             os.close(descriptor)
         self._open = []
 
