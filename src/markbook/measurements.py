@@ -79,9 +79,9 @@ def note_direction(metric: str) -> str:
     """Return what a reader has to know of a direction that a name alone says; empty where it names a merit, or neither."""
     way = find_direction(metric)
     if way == "lower":
-        return f"Of {metric} less is taken to be better, by its name."
+        return f"{metric}: lower is assumed to be better, from its name."
     is_doubtful = way is None and not (_ERRORS | _DOUBTS).isdisjoint(_list_words(metric))
-    return f"Of {metric} more is taken to be better; its name may mean less." if is_doubtful else ""
+    return f"{metric}: higher is assumed to be better, but its name may mean the opposite." if is_doubtful else ""
 
 
 def _list_words(metric: str) -> list[str]:

@@ -291,7 +291,7 @@ def test_a_metric_of_a_tasks_own_that_states_no_direction_has_that_of_its_name(f
 
     assert code == 0, messages
     assert (metrics[name]["direction"], metrics["other_loss"]["direction"]) == (direction, "lower")
-    assert (f"of {name} less is taken to be better, by its name" in messages) == (direction == "lower")
+    assert (f"{name}: lower is assumed to be better, from its name" in messages) == (direction == "lower")
 
 
 DRAWN = "process_docs: !function utils.draw\nmetric_list: [{metric: exact_match}]\n"

@@ -203,7 +203,7 @@ def _score_table(scores: Mapping[str, ScoreRecord], exact: Mapping[str, _Total])
     level = format_level(record["statistics"]["total"]["interval"] for record in scores.values())
     headers = ("model", "score", f"{level} CI", "attempted", "answered", "separated")
     return Table(
-        "Scores in percent; an absent answer counts 0", headers, tuple(rows), frozenset(range(1, len(headers)))
+        "Scores in percent; a missing answer scores 0", headers, tuple(rows), frozenset(range(1, len(headers)))
     )
 
 

@@ -247,7 +247,7 @@ def _lower(path: Path, names: Collection[str]) -> tuple[frozenset[str], bool, li
     is_all_lower = bool(ways) and all(ways.values())
     for name in {*names} - ways.keys():
         ways[name] = is_all_lower if find_direction(name) is None else find_direction(name) == "lower"
-        assumed = f"Of {name} less is taken to be better, as of all that the record names." if name else ""
+        assumed = f"{name}: lower is assumed to be better, as for all evaluations of the record." if name else ""
         notes |= {assumed if ways[name] and find_direction(name) is None else note_direction(name)} - {""}
     return frozenset(name for name, is_lower in ways.items() if is_lower), len({*ways.values()}) > 1, sorted(notes)
 

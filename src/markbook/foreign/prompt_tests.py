@@ -78,9 +78,9 @@ class DeepEval:
         columns = collect_columns(rows, directions=directions | {"success": "higher"})
         for name, of in ways.items():
             if (fewer := min(of["lower"], of["higher"])) and name in columns:
-                side = "less" if columns[name].direction == "lower" else "more"
                 contradict = f"In {fewer} of {of.total()} cases the verdict on {name} contradicts the others"
-                columns[name] = replace(columns[name], note=f"{contradict}: {side} is taken to be better.")
+                way = columns[name].direction
+                columns[name] = replace(columns[name], note=f"{contradict}: {way} is assumed to be better.")
         # A score does not depend on the threshold that it is held to; whether a case passed depends on all of them.
         settings: dict[str, dict[str, object]] = {"success": {}}
         for name, kind, values in ((name, kind, values) for name, of in facts.items() for kind, values in of.items()):
@@ -125,12 +125,9 @@ def _case(case: Mapping[str, object], model: str) -> Row:
     content = digest_input("deepeval", [question, facts] if question and any(facts) else question)
     # A case is called test_case_<place> unless somebody named it: what was asked is what it is.
     name = str(case.get("name") or "")
-    called = (
-        name
-        if name and not name.startswith(("test_case_", "conversational_test_case_"))
-        else content.partition(":")[2][:12]
-    )
-    return Row(model, called or name, metrics, 0, cut_text(question), cut_text(case.get("actualOutput")), content)
+    if not name or name.startswith(("test_case_", "conversational_test_case_")):
+        name = content.partition(":")[2][:12] or name
+    return Row(model, name, metrics, 0, cut_text(question), cut_text(case.get("actualOutput")), content)
 
 
 # promptfoo's JSON.

@@ -305,7 +305,7 @@ def few_differing(gaps: Floats, width: float, clusters: Sequence[Hashable] | Non
     mark, away = _away(gaps, limits, (0.0, *limits))
     # Half the range of a difference is that of a score.
     if away is not None and _effective_number(away) < _FEWEST_AWAY:
-        return f"{NARROW}: it rests on few differences other than {mark:g}"
+        return f"{NARROW}: it rests on few differences away from {mark:g}"
     if n < FEWEST_AT_ENDS and float(((gaps == 0) | (np.abs(gaps) >= (1 - _NEAR) * width)).mean()) >= MANY_ALIKE:
         return f"{NARROW}: {n} differences are few where many are 0 or as large as can be"
     return _warn_of_skew(gaps)

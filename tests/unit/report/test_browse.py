@@ -664,7 +664,7 @@ def test_a_run_that_goes_on_is_shown_and_grows(tmp_path, monkeypatch):
         writer.commit()
         after = site.page(f"/run/{number}", {})
 
-    assert "This run is going on." in before
+    assert "This run is in progress." in before
     assert 'http-equiv="refresh"' in before
     assert "3 of 3 attempts are marked" in before
     assert "4 of 3 attempts are marked" in after
@@ -828,7 +828,7 @@ def test_runs_and_models_that_the_lists_leave_out_are_counted(tmp_path, monkeypa
 
     assert before.count("and 2 more models") == 3
     assert "are looked for" not in before
-    assert "no further runs are looked for once 3 are found" in after
+    assert "Only the first 3 runs are listed" in after
     assert "score changed. 1 older ones are left out." in site.page(f"/trend/{number_in(site)}", {})
 
 
