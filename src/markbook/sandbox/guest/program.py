@@ -77,6 +77,9 @@ def _forget(source: int, depth: int, digits: int) -> None:
     sys.set_int_max_str_digits(digits)
     if "re" in sys.modules:
         sys.modules["re"].purge()
+    _made.clear()
+    # with its streams goes what it has set on them, before what is left is said to stay
+    sys.stdin = sys.__stdin__ = sys.stdout = sys.__stdout__ = sys.stderr = sys.__stderr__ = None  # type: ignore[misc]
     gc.collect()
     gc.freeze()  # what it has imported stays, and is not gone through again
     os.dup2(source, 0)  # it may have closed its own
