@@ -33,6 +33,19 @@ CHANNELS = {
     "types": "from typing import List\nA = List[int]\nprint(A._name if A._name != 'List' else 'first')\nA._name = 'later'",
     "finalizer": "class A:\n    def __del__(self):\n        print('later')\na = A()\na.a = a\nprint('first')",
     "generator": "def g():\n    try:\n        yield\n    finally:\n        print('later')\na = [g()]\nnext(a[0])\na.append(a)\nprint('first')",
+    "group of errors": "try:\n    print(ExceptionGroup.seen)\nexcept AttributeError:\n    print('first')\nExceptionGroup.seen = 'later'",
+    "kept by a stream": "import sys\ntry:\n    print('first' if input() else '')\nexcept OSError:\n    print('later')\n    exit()\n"
+    "sys.stdin.seen = open(0)",
+    "known text": "import sys, collections\ns = ''.join(['se', 'en', 'x'])\nn = collections.namedtuple('P', [s])._fields[0]\n"
+    "print('first' if n is s else 'later')\nsys.stdin.seen = [sys.stdin, n]",
+    "slots": "import copy\nclass S(str):\n    n = 0\n    def __hash__(self):\n        S.n += 1\n"
+    "        return ('__reduce_ex__' if S.n < 2 else 'f').__hash__()\n    def __eq__(self, other):\n"
+    "        return str.__eq__('__reduce_ex__' if S.n < 2 else 'f', other)\nclass A:\n    pass\nA.__slots__ = [S('f')]\n"
+    "f = copy.copy(A()).f(2)[0]\ntry:\n    print(f.seen)\nexcept AttributeError:\n    print('first')\nf.seen = 'later'",
+    "depth": "import re\ndef at(n, f):\n    return f() if n <= 0 else at(n - 1, f)\ndef works(n, f):\n    try:\n"
+    "        return at(n, f) is not None\n    except RecursionError:\n        return False\n"
+    "n = max(n for n in range(900, 1000) if works(n, lambda: re.I | re.I))\n"
+    "print('later' if works(n, lambda: re.I | 123456) else 'first')\nre.I | 123456",
     "thread": "import threading, time\nprint('first', flush=True)\n"
     "threading.Thread(target=lambda: (time.sleep(.05), print('later')), daemon=True).start()",
 }  # fmt: skip

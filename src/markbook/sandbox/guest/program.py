@@ -58,27 +58,34 @@ def run(ends: list[int], stage: Stage, guard: Guard) -> NoReturn:
         def setrecursionlimit(limit: int, /) -> None:
             put(min(limit + own, _MOST_DEEP) if limit > 0 else limit)
 
-        put(depth := get() + own)
+        put(get() + own)
         sys.setrecursionlimit, sys.getrecursionlimit = setrecursionlimit, lambda: get() - own
-        source, digits = os.dup(0) if turns else 0, sys.get_int_max_str_digits()
+        source, limits = os.dup(0) if turns else 0, (sys.getrecursionlimit(), sys.get_int_max_str_digits())
         while not (status := _main(code, seed, is_last=not turns)) and turns:
             os.write(turns[0], b"\0")
-            # free what the program has made, undo what it has set, and make what the next test begins with
-            put(depth)
-            sys.set_int_max_str_digits(digits)
-            if "re" in sys.modules:
-                sys.modules["re"].purge()
-            gc.collect()
-            gc.freeze()  # what it has imported stays, and is not gone through again
-            os.dup2(source, 0)  # it may have closed its own
-            os.lseek(0, 0, os.SEEK_SET)
-            _made[:] = _streams()
-            _modules.append(_make_main())
+            _forget(source, *limits)
             if not os.read(turns[0], 1):
                 break
     except BaseException:
         os._exit(1)
     os._exit(status)
+
+
+def _forget(source: int, depth: int, digits: int) -> None:
+    """Free what a program has made, undo what it has set, and make what the next test begins with."""
+    sys.setrecursionlimit(depth)
+    sys.set_int_max_str_digits(digits)
+    if "re" in sys.modules:
+        sys.modules["re"].purge()
+    _made.clear()
+    # with its streams goes what it has set on them, before what is left is said to stay
+    sys.stdin = sys.__stdin__ = sys.stdout = sys.__stdout__ = sys.stderr = sys.__stderr__ = None  # type: ignore[misc]
+    gc.collect()
+    gc.freeze()  # what it has imported stays, and is not gone through again
+    os.dup2(source, 0)  # it may have closed its own
+    os.lseek(0, 0, os.SEEK_SET)
+    _made[:] = _streams()
+    _modules.append(_make_main())
 
 
 def _take_over(text: int, standard: tuple[tuple[int, int], ...]) -> bytes:

@@ -9,11 +9,12 @@ own. A wrong yes here would let a program remember; a wrong no costs a fork. So 
   no class of its own and sets no attribute; names from `typing` stand in annotations. So no attribute is set on anything that
   outlives the run, and nothing listed keeps an argument or hands out what it keeps.
 - Nothing reaches objects by their names as text or through special attributes, frames, code or caught exceptions.
+- Nothing goes on after an error that says how much memory or stack there was: what is done once only takes less the next time.
 - Nothing of the program's runs when its objects are freed: it has no `__del__`, no generator that catches or hands over,
   and sets nothing on a stream that closing it would call.
 
-What stays observable is the age of the process: addresses of objects, by default representations and the order of sets
-of them, and how fast its own code has become. Neither holds what a later test could use.
+What stays observable are addresses of objects, by default representations and the order of sets of them: they tell the age
+of the process, and a program that is made for it can leave bits in the order in which it frees what it has made.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _LISTED = {
     "array": "array",
     "ast": "literal_eval",
     "bisect": "bisect bisect_left bisect_right insort insort_left insort_right",
-    "collections": "Counter OrderedDict defaultdict deque namedtuple",
+    "collections": "Counter OrderedDict defaultdict deque",
     "copy": "copy deepcopy",
     "functools": "cache cmp_to_key lru_cache partial reduce",
     "heapq": "heapify heappop heappush heappushpop heapreplace nlargest nsmallest",
@@ -55,8 +56,8 @@ _LISTED = {
 }
 """What of which modules a program may use. The child undoes what `sys` can set, and empties the cache of `re`.
 
-Not here is what hands out an object that can be changed (`sys.modules`), what reads attributes by name (`attrgetter`), and what
-calls an argument when it is freed (`heapq.merge`). A `memo` of `deepcopy` is handed a list that stays; `re` asks the flags that it is
+Not here is what hands out an object that can be changed (`sys.modules`), what reads attributes by name (`attrgetter`), what
+calls an argument when it is freed (`heapq.merge`), and what shows whether a text is known already (`namedtuple`). A `memo` of `deepcopy` is handed a list that stays; `re` asks the flags that it is
 given by flags of its own, which stay, and keeps numbers that these are joined with."""
 _STREAMS = ("stdin", "stdout", "stderr")
 _PLAIN_BUILTINS = (
@@ -66,7 +67,7 @@ _PLAIN_BUILTINS = (
 )
 _BUILTINS = frozenset(_PLAIN_BUILTINS.split())
 _OPERATORS = (
-    "name slots lt le gt ge eq ne hash repr str len getitem setitem delitem contains iter next call bool add sub mul truediv"
+    "name lt le gt ge eq ne hash repr str len getitem setitem delitem contains iter next call bool add sub mul truediv"
     " floordiv mod divmod pow lshift rshift and or xor radd rsub rmul rtruediv rfloordiv rmod rpow rand ror rxor iadd isub"
     " imul itruediv ifloordiv imod ipow iand ior ixor neg pos abs invert int float index missing"
 )
@@ -122,8 +123,18 @@ def _other_names(module: str) -> frozenset[str]:
 _REFUSED = frozenset(
     name
     for name, value in vars(builtins).items()
-    if name not in _BUILTINS | _SPECIAL and not (isinstance(value, type) and issubclass(value, BaseException))
+    if name not in _BUILTINS | _SPECIAL
+    # a group of exceptions is a class that can be written to
+    and not (isinstance(value, type) and issubclass(value, BaseException) and _is_fixed(value))
 ) | {"copyright", "credits", "exit", "help", "license", "quit"}
+_HARMLESS = (
+    "ArithmeticError AssertionError AttributeError EOFError IOError IndexError KeyError KeyboardInterrupt LookupError OSError"
+    " OverflowError StopIteration SystemExit TypeError UnicodeDecodeError UnicodeError ValueError ZeroDivisionError"
+)
+_CAUGHT = frozenset(_HARMLESS.split())
+"""What a program may catch: neither of the errors that tell how much memory or stack something takes, nor what becomes of them.
+
+What is done once in a process (a codec, a module, a combination of flags) takes less of both the next time."""
 _ANNOTATING = (ast.Name, ast.Attribute, ast.Subscript, ast.Tuple, ast.List, ast.Constant, ast.BinOp, ast.BitOr)
 _NAMING = frozenset((
     ast.FunctionDef, ast.ClassDef, ast.AnnAssign, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.Call,
@@ -146,16 +157,25 @@ def leaves_nothing(text: str) -> bool:
         return False
     program = nodes(tree)
     kinds = set(map(type, program))
-    # what catches in a generator runs when that is freed
-    if not kinds <= _SYNTAX or {ast.Yield, ast.Try} <= kinds:
+    # what catches in a generator runs when that is freed; what is left at last may be left by `return`, whatever was raised
+    if not kinds <= _SYNTAX or {ast.Yield, ast.Try} <= kinds or any(getattr(node, "finalbody", ()) for node in program):
         return False
-    naming, source = [node for node in program if type(node) in _NAMING], _Source(has_classes=ast.ClassDef in kinds)
+    slots = {id(node.targets[0]) for node in program if isinstance(node, ast.Assign) and _names_slots(node)}
+    naming = [node for node in program if type(node) in _NAMING and id(node) not in slots]
+    source = _Source(has_classes=ast.ClassDef in kinds)
     is_known = all(map(_has_plain_names, naming)) and all(map(source.take, naming)) and source.has_one_meaning()
     return is_known and all(
         source.allows_name(node) if isinstance(node, ast.Name) else source.allows_attribute(node)
         for node in naming
         if isinstance(node, ast.Name | ast.Attribute)
     )
+
+
+def _names_slots(node: ast.Assign) -> bool:
+    """Whether it is a list of plain texts to `__slots__`: copying reads the attributes that these name."""
+    texts = [getattr(part, "value", None) for part in getattr(node.value, "elts", [node.value])]
+    is_slots = [getattr(target, "id", "") for target in node.targets] == ["__slots__"]
+    return is_slots and all(isinstance(text, str) and text[:2] != "__" for text in texts)
 
 
 def _has_plain_names(node: ast.AST) -> bool:
@@ -165,7 +185,8 @@ def _has_plain_names(node: ast.AST) -> bool:
     if names == {"__init__"} and isinstance(node, ast.Attribute):
         above = node.value  # the class above alone: an error that Python keeps could be begun again
         return isinstance(above, ast.Call) and not above.args and getattr(above.func, "id", "") == "super"
-    return names <= {"__init__"}
+    # a hash shows an address
+    return names <= {"__init__"} and not (isinstance(node, ast.Attribute) and node.attr == "__hash__")
 
 
 class _Source:
@@ -177,6 +198,9 @@ class _Source:
         """How each imported name may be used: in all of these ways, where it may be one of several things."""
         self._bound: set[str] = set()
         """What else has a name."""
+        self._classes: set[str] = set()
+        """Names of its own classes."""
+        self._caught: set[str] = set()
         self._unlisted: set[str] = set()
         """Names that may be something which is not listed."""
         self._called: set[int] = set()
@@ -209,7 +233,8 @@ class _Source:
             self._bound.update([node.arg] if isinstance(node, ast.arg) else [])
             self._annotations += [node.annotation] if node.annotation else []
         elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-            self._bound.add(node.name)
+            is_class = isinstance(node, ast.ClassDef) and not node.decorator_list
+            (self._classes if is_class else self._bound).add(node.name)
             self._called.update(map(id, node.decorator_list))
             if isinstance(node, ast.FunctionDef):
                 self._annotations += [node.returns] if node.returns else []
@@ -217,9 +242,11 @@ class _Source:
                 return False  # a metaclass, or a module that becomes an attribute
         elif isinstance(node, ast.Import | ast.ImportFrom):
             return self._import(node)
-        elif isinstance(node, ast.ExceptHandler) and node.name:
-            self._bound.add(node.name)
-            self._names_errors = True
+        elif isinstance(node, ast.ExceptHandler):
+            self._bound.update([node.name] if node.name else [])
+            self._names_errors = self._names_errors or bool(node.name)
+            # anything but a name can be none of what may be caught
+            self._caught.update(getattr(kind, "id", "") for kind in getattr(node.type, "elts", [node.type]))
         return True
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> bool:
@@ -245,6 +272,16 @@ class _Source:
 
     def has_one_meaning(self) -> bool:
         """Whether what is allowed of a module, of `super` or in an annotation can be meant of nothing else."""
+        others = self._uses.keys() | self._unlisted
+        caught = (
+            (_CAUGHT - self._classes | self._classes - vars(builtins).keys())
+            - self._bound
+            - others
+            - self._modules.keys()
+        )
+        if not self._caught <= caught:
+            return False
+        self._bound |= self._classes
         typed = {name for name, uses in self._uses.items() if _ANNOTATION in uses}
         plain = (_BUILTINS - self._bound - self._uses.keys() - self._modules.keys()) | {"", *typed}
         plain |= {name for name, module in self._modules.items() if module == "typing"}
@@ -253,7 +290,6 @@ class _Source:
             # listed names and types of Python's own: what else stands behind `List` is kept as a key
             if all(isinstance(part, _ANNOTATING) and getattr(part, "id", "") in plain for part in parts):
                 self._annotated.update(map(id, parts))
-        others = self._uses.keys() | self._unlisted
         return self._bound.isdisjoint({"super", *typed, *self._modules}) and others.isdisjoint(
             {"super", *self._modules}
         )
@@ -284,7 +320,9 @@ class _Source:
         if isinstance(base, ast.Name) and base.id in self._modules:
             module = self._modules[base.id]
             if not is_read:
-                return module == "sys" and name in _STREAMS and isinstance(node.ctx, ast.Store)
+                # `input` keeps silent about errors of a stream, which an object of its own may be
+                is_stream = module == "sys" and name in _STREAMS and isinstance(node.ctx, ast.Store)
+                return is_stream and not self._has_classes
             use = _USES.get((module, name))
             return use is not None and self._is_used(node, use)
         if not is_read:
