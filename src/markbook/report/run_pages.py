@@ -339,7 +339,6 @@ def run_page(index: Index, number: int, about: Mapping[str, object], parameters:
 
 _MODELS = 12
 _TREND = 60
-_BETTER = {"higher": "more", "lower": "less"}
 _LARGEST = 1e300
 
 
@@ -480,9 +479,7 @@ def trend_page(number: int, runs: Sequence[ListedRun], read_measures: Callable[[
             line = lines.setdefault(score.model, [])
             own = [(labels[run.number], measures)] if measures is not None else []
             pairs = [[other, *own] for other in line if own]
-            turned = (
-                f"{_BETTER[new.direction]} is better" for (_, old), (_, new) in pairs if old.direction != new.direction
-            )
+            turned = (f"{new.direction} is better" for (_, old), (_, new) in pairs if old.direction != new.direction)
             breaks = next(itertools.chain(turned, filter(None, map(differences, pairs))), "")
             lines[score.model] = [*([] if breaks else line), *own]
             ends = {"low": low, "high": high, "breaks": bool(breaks)}

@@ -539,7 +539,7 @@ def test_the_matrix_is_a_heat_map_of_samples_by_models(serve, folder):
     assert f"{len(flips)} samples on which" in flaky
     rows = [[float(score) for score in re.findall(r">([\d.]+)</a></td>", row)] for row in differ.split("<tr>")[2:]]
     assert [round(sum(row)) for row in rows] == sorted(round(sum(row)) for row in rows)
-    assert "Rows: the lowest mean first. Columns: the best model first." in differ
+    assert "lowest mean first. Columns: best model first." in differ
 
 
 @pytest.mark.parametrize("reverse", [False, True])
@@ -763,7 +763,7 @@ def test_a_trend_says_that_less_is_better_and_breaks_where_more_is(tmp_path):
 
     assert "Lower is better." in page
     assert re.findall(r'<td class="num">([^<]*)</td></tr>', page) == ["–", "+0.0", "–"]
-    assert "Not joined to the runs before: more is better." in page
+    assert "Not comparable with the runs before: higher is better." in page
 
 
 def test_scores_beyond_a_hundred_stay_inside_the_trend(tmp_path):
