@@ -189,11 +189,8 @@ _DECLARED = {field.name: declaration(field) for field in fields(JudgeOptions)}
 def beside_a_model(default: Any, flag: str, name: str, **declared: Any) -> Any:
     """Return the field of an option of judges in a command whose plain names are those of the model that is asked.
 
-    Args:
-        default: its value if none is stated.
-        flag: its name there.
-        name: the field of `JudgeOptions` that it sets; `models` for who judges.
-        **declared: what is said otherwise there.
+    `name` is the field of `JudgeOptions` that it sets (`models` for who judges), `declared` what is said otherwise
+    there.
     """
     values = _DECLARED[name].values if name in _DECLARED else None
     return option(

@@ -147,12 +147,9 @@ class Cell:
 def make_cell(
     values: Sequence[float | Missing], limits: tuple[float, float], verdicts: Iterable[bool | None] = ()
 ) -> Cell:
-    """Return one cell of several answers: the mean of those with a value, the others counted.
+    """Return one cell of several answers to a sample, one at least: the mean of those with a value, the others counted.
 
-    Args:
-        values: of every answer to one sample, one at least.
-        limits: the metric's range.
-        verdicts: of each answer whether all tests passed.
+    `verdicts` say of each answer whether all tests passed.
 
     Raises:
         DataError: a value lies outside the range, as only a damaged file holds it.

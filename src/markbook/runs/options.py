@@ -208,12 +208,7 @@ _Asking = TypeVar("_Asking", bound=AskingOptions)
 
 
 def with_answerer(options: _Asking, *, has_answers: bool, of: str) -> _Asking:
-    """Return the options with a name for whoever answers where only a generator is named.
-
-    Args:
-        options: of the run.
-        has_answers: whether there are answers already.
-        of: the option that names such.
+    """Return the options with a name for whoever answers where only a generator is named; `of` is the option that names answers.
 
     Raises:
         UsageError: neither answers nor a model or generator, or both.

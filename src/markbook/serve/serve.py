@@ -372,13 +372,7 @@ class _Server(uvicorn.Server):
 async def serve(
     settings: ServerSettings, sock: socket.socket, *, grace: float, ready: Callable[[_Server], None] | None = None
 ) -> None:
-    """Serve until told to end.
-
-    Args:
-        settings: of the server.
-        sock: where it listens.
-        grace: seconds that what was taken may still need when the server is told to end.
-        ready: is called once work is taken.
+    """Serve until told to end; what was taken may then still need `grace` seconds. `ready` is called once work is taken.
 
     Raises:
         EnvironmentUnfitError: this machine cannot isolate the code well enough.

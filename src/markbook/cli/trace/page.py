@@ -78,8 +78,7 @@ _RING = 150
 class RunPages:
     """The steps of each run in words, as many as a page can hold; the run that is asked for stands first.
 
-    Args:
-        label_at: the address that `markbook label --reasons` printed; empty for a page without links to it.
+    `label_at` is the address that `markbook label --reasons` printed; empty for a page without links to it.
     """
 
     def __init__(self, label_at: str = "") -> None:

@@ -314,16 +314,9 @@ def say_other_measures(metric: str, signatures: Mapping[str, str]) -> str:
 def summarise_group(
     name: str, columns: Sequence[TaskColumn], *, weight_by_size: bool, policy: Policy, seed: int
 ) -> Summary:
-    """Return a metric's number over the tasks of a group.
+    """Return a metric's number over the tasks of a group, a column each; without `weight_by_size` every task counts the same.
 
     Where the tasks measure it by other options or versions, as bleu does with another tokenizer, the note says so.
-
-    Args:
-        name: the group's.
-        columns: the metric's, one a task.
-        weight_by_size: whether every row counts the same; else every task does.
-        policy: how missing values count.
-        seed: of the bootstrap.
     """
     # A function of a task's own states no range: the others' is taken for it, where its numbers lie in it.
     limits = next((column.range for column in columns if column.range != UNBOUNDED), UNBOUNDED)
