@@ -113,7 +113,6 @@ class Answers:
         self.languages: set[str] = set()
         """The languages that answers themselves name, where their problems leave that to them."""
         self.invalid = SkippedRows()
-        """Rows that are not an answer."""
         self.unknown = SkippedRows()
         """Answers to tasks that the benchmark does not have."""
         self.collapsed = SkippedRows()

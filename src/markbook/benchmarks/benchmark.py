@@ -34,9 +34,7 @@ class BenchmarkProbe:
     """What detection may look at."""
 
     path: Path
-    """The file."""
     record: Mapping[str, Any]
-    """One of its rows."""
 
 
 class BenchmarkFormat(Protocol):

@@ -99,7 +99,6 @@ class JudgeOptions:
     temperature: float | None = _judge_option(
         None, "--judge-temperature", values=NumberRange(0, 2), help="Default: 0 for one sample, else 0.7."
     )
-    """None: 0 for one sample, else 0.7."""
     mode: str = _judge_option(
         "auto",
         "--judge-mode",
@@ -135,7 +134,6 @@ class JudgeOptions:
     max_cost: float | None = _judge_option(
         None, "--judge-max-cost", values=NumberRange(0), help="Maximum cost of the judge in US dollars."
     )
-    """US dollars for the whole run."""
     price: str = _judge_option(
         "",
         "--judge-price",

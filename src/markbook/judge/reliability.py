@@ -179,7 +179,6 @@ class Form:
     """Whose mark is held against people's."""
     system: str
     compared: tuple[str, ...] = (QUESTION,)
-    """What is asked where two texts are compared."""
     compared_system: str = SYSTEM
 
 

@@ -82,7 +82,6 @@ class Rubric:
     reads: tuple[str, ...]
     scale: tuple[int, int] = (LOWEST, HIGHEST)
     judged: str = "answer"
-    """Which of the texts is judged; the others are what it is judged by."""
     long: str = "context"
     """Which of the texts is read in parts where it is long."""
     field: str = ""

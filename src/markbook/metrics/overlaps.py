@@ -246,7 +246,6 @@ class Block:
     """Rows that are scored together."""
 
     texts: list[str]
-    """The distinct texts of all rows."""
     rows: list[tuple[int, tuple[int, ...]]]
     """Each row's candidate and references, as indices of `texts`."""
 

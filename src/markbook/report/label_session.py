@@ -224,7 +224,6 @@ class Seen:
     answers: tuple[str, ...]
     """One, or two in the order in which this rater sees them."""
     steps: Sequence[ShownStep] = ()
-    """Of a trace."""
     why: Why | None = None
 
 

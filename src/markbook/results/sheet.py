@@ -84,7 +84,6 @@ class Headline:
     """What a report says first."""
 
     text: str = ""
-    """Empty where there is nothing to say."""
     step: str = ""
     """What to do next to know more; empty where nothing is left open."""
     scores: tuple[tuple[str, str, str], ...] = ()

@@ -30,7 +30,6 @@ class Skipped:
 
     count: int
     first: Rejection | None
-    """None where nothing is skipped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,10 +28,10 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 
 from markbook.errors import UsageError, suggest
 from markbook.serve.records import UnmarkableError
+from markbook.types import DAY
 
 MAX_CODE = 1 << 20
 """Characters of one program."""
-DAY = 86_400.0
 _MOST_NAME = 200
 _MOST_POINTS = 1e9
 

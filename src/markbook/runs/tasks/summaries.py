@@ -143,7 +143,6 @@ class TaskColumn:
     aggregation: Aggregation | None = None
     """Set where scorers gave what is summed up in another way than by its mean."""
     raws: Sequence[object] = ()
-    """What they gave."""
 
     @property
     def is_mean(self) -> bool:
@@ -403,7 +402,6 @@ class ContextGap:
     """The name of the task in its fuller context."""
     second: str
     contexts: tuple[str, str]
-    """Their modes."""
     direction: Direction
     difference: float | None
     """The mean over the rows; None where they share none."""
