@@ -16,6 +16,7 @@ import click
 
 import markbook
 from markbook import cli, stats
+from markbook.option import declaration
 from markbook.plugins import names
 from markbook.runs.exam.exam_options import ExamOptions
 from markbook.runs.tasks.task_options import TaskOptions
@@ -80,9 +81,13 @@ def python() -> str:
         lines += _entry(f"markbook.{name}", getattr(markbook, name))
     for function, options in (("exam", ExamOptions), ("run_task", TaskOptions)):
         lines += [f"## Options of markbook.{function}", "", _prose(inspect.getdoc(options) or ""), ""]
+        said: dict[str, str] = {}
         for kind in reversed([kind for kind in options.__mro__ if dataclasses.is_dataclass(kind)]):
-            said = _field_words(kind)
-            lines += [f"- `{name}`: {html.escape(words, quote=False)}" for name, words in said.items()]
+            own = [field for field in dataclasses.fields(kind) if field.name in kind.__annotations__]
+            # The help of an option that a command inverts says the contrary.
+            said |= {field.name: declaration(field).help for field in own if not declaration(field).inverts}
+            said |= _field_words(kind)
+        lines += [f"- `{name}`: {html.escape(words, quote=False)}" for name, words in said.items() if words]
         lines.append("")
     return "\n".join(lines)
 

@@ -131,13 +131,7 @@ class Option:
 
 
 def option(default: Any, *flags: str, **declared: Any) -> Any:
-    """Return a field of a record of options.
-
-    Args:
-        default: its value if none is stated.
-        *flags: as on the command line.
-        **declared: the fields of `Option`.
-    """
+    """Return a field of a record of options; `declared` are the fields of `Option`."""
     declared.setdefault("shows_default", default not in (None, "", ()) and not isinstance(default, bool))
     return dataclasses.field(default=default, metadata={"option": Option(flags=flags, **declared)})
 

@@ -29,14 +29,10 @@ NUMBER_KEYS = ("sample", "sample_index", "index", "sample_id")
 
 
 def find_names(record: Mapping[str, object], *, first: str = "") -> list[object]:
-    """Return all that a row says that it answers, what counts most first; nothing where it says nothing.
+    """Return all that a row says that it answers, what counts most first (the key `first`); nothing where it says nothing.
 
-    Other tools number the attempts at a problem by `sample_id`: beside a `task_id` or an `id`, a whole number there is
-    the attempt's and names nothing.
-
-    Args:
-        record: the row.
-        first: the key that is preferred to the others.
+    Other tools number the attempts at a problem by `sample_id`: beside a `task_id` or an `id`, a whole number there
+    is the attempt's and names nothing.
 
     >>> find_names({"sample_id": "HumanEval/0"}), find_names({"id": 7, "task_id": "HumanEval/0", "sample_id": 2})
     (['HumanEval/0'], [7, 'HumanEval/0'])

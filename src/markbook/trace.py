@@ -260,17 +260,13 @@ class PlanningSummary:
 
 
 def planning_summary(trace: Trace, characters: int = 12_000) -> PlanningSummary:
-    """Return the run as one line a step, by rules that do not hide a step where it can be helped.
+    """Return the run as one line a step of at most so many characters, by rules that do not hide a step where it can be helped.
 
     1. Every tool call, hand-off and message between agents is a line: number, agent, what, arguments, outcome.
        Replies to nobody in particular are left out where there are others: they are how, not what.
     2. Where that is too long, lines lose their arguments and results.
     3. Where it still is, equal lines that follow one another become one with their number.
     4. Where it still is, the end is cut, the text says how many steps are missing, and `coverage` falls.
-
-    Args:
-        trace: one run.
-        characters: how long the text may be.
     """
     acts = [step for step in trace.steps if step.kind is not StepKind.MESSAGE or step.is_interaction]
     acts = acts or list(trace.steps)

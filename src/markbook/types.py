@@ -490,12 +490,7 @@ class Metric(Protocol):
         return math.fsum(values) / len(values) if values else None
 
     def resample(self, measurements: Sequence[Measurement], draws: Iterable[Iterable[int]]) -> list[float]:
-        """Return the summary of each resampling that has one.
-
-        Args:
-            measurements: those that are resampled.
-            draws: for each resampling the indices of its measurements.
-        """
+        """Return the summary of each resampling that has one; `draws` holds for each the indices of its measurements."""
         summaries = (self.summarise([measurements[i] for i in draw]) for draw in draws)
         return [value for value in summaries if value is not None]
 

@@ -3,7 +3,6 @@
 import json
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -14,6 +13,7 @@ from markbook.cli import cli, main
 from markbook.cli.trace import page
 from markbook.cli.trace.terminal import TraceSum
 from markbook.metrics.graph import trace_metrics
+from markbook.report.html import read_part
 from markbook.trace import Step, StepKind
 from markbook.traces import read_traces
 from markbook.traces.plain import make_trace
@@ -492,6 +492,6 @@ def test_an_id_that_looks_like_a_number_goes_before_the_number(tmp_path, wanted,
 
 def test_a_browser_without_has_shows_a_run():
     """One selector that a browser does not know takes the whole rule with it."""
-    looks = (Path(page.__file__).parent / "page.css").read_text(encoding="utf-8")
+    looks = read_part("trace.css")
 
     assert ".run.first,.run:target{display:block}" in looks

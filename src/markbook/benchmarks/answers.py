@@ -113,7 +113,6 @@ class Answers:
         self.languages: set[str] = set()
         """The languages that answers themselves name, where their problems leave that to them."""
         self.invalid = SkippedRows()
-        """Rows that are not an answer."""
         self.unknown = SkippedRows()
         """Answers to tasks that the benchmark does not have."""
         self.collapsed = SkippedRows()
@@ -343,14 +342,11 @@ def load_answers(
     extract: Extract = "auto",
     language: Callable[[str], str] = lambda _name: "",
 ) -> Answers:
-    """Return the answers in files and folders.
+    """Return the answers in files and folders, matched to a benchmark's task ids.
 
-    Args:
-        paths: each a file or a folder of files; one or more models each.
-        benchmark: answers are matched to its task ids.
-        extract: `auto` looks for code in replies that do not compile as they stand, `always` also in those that do,
-            `off` takes every text as it is.
-        language: our name of a language that answers name, empty for Python; RowError if there is none.
+    `extract`: `auto` looks for code in replies that do not compile as they stand, `always` also in those that do,
+    `off` takes every text as it is. `language` returns our name of a language that answers name, empty for Python;
+    RowError if there is none.
 
     Raises:
         DataError: an input does not exist or cannot be read, no row matches any task, or two rows of a model answer

@@ -36,10 +36,8 @@ SOLUTION = "Solution"
 def callable_by_tests(text: str, entry_point: str, method: str) -> str:
     """Return an answer in which tests find what they call, as the benchmarks' own runners do: by what the answer defines.
 
-    Args:
-        text: the answer.
-        entry_point: the name that the tests use: `Solution`, or the function's.
-        method: the function's name; empty where an answer is to define just what the tests use.
+    `entry_point` is the name that the tests use, `Solution` or the function's; `method` is the function's, empty
+    where an answer is to define just what the tests use.
     """
     # An answer that defines what the tests call is never touched: an adapter could only break it.
     if not method or defines(text, entry_point):

@@ -34,9 +34,7 @@ class BenchmarkProbe:
     """What detection may look at."""
 
     path: Path
-    """The file."""
     record: Mapping[str, Any]
-    """One of its rows."""
 
 
 class BenchmarkFormat(Protocol):
@@ -303,9 +301,7 @@ def without_faults(
 ) -> tuple[Benchmark, list[TestFault]]:
     """Return the benchmark without its broken tests, and without problems that have no other; and what was set aside.
 
-    Args:
-        benchmark: as it was read.
-        elsewhere: says why a test in a language of its own is broken, empty if it is not.
+    `elsewhere` says why a test in a language of its own is broken, empty if it is not.
 
     Raises:
         DataError: no test is left.
@@ -339,12 +335,7 @@ def without_faults(
 
 
 def find_fault(test: Test, entry: str = "") -> str:
-    """Return why a test is broken, empty if it is not. Its code is parsed, never run.
-
-    Args:
-        test: the test.
-        entry: what it tests is called.
-    """
+    """Return why a test of `entry` is broken, empty if it is not. Its code is parsed, never run."""
     fault = programs.find_fault(test, entry)
     if fault or test.stdin is None:
         return fault

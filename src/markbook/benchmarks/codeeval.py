@@ -23,13 +23,7 @@ from markbook.types import ProblemType, Sample, Test
 def refuse_misspelt(
     row: Mapping[str, object], keys_known: Collection[str], *, of: str = "", elsewhere: Mapping[str, str] | None = None
 ) -> None:
-    """Do nothing if every key of a row is known, or like none that the row lacks.
-
-    Args:
-        row: a problem, or a part of one.
-        keys_known: the keys that are read there.
-        of: which part it is, for the message.
-        elsewhere: keys that are read in another place, and where.
+    """Do nothing if every key of a row, or of its part `of`, is known or like none that it lacks; `elsewhere` says where others stand.
 
     Raises:
         RowError: a key is misspelt or misplaced; says what it was to be.

@@ -304,11 +304,7 @@ def _words(value: object) -> list[str]:
 def _flags_in(bundle: Bundle, folder: str, version: Version, always: tuple[str, ...]) -> tuple[str, ...]:
     """Return the output validator's flags in a folder below `data`: its own, else those of the nearest one around it.
 
-    Args:
-        bundle: the package.
-        folder: empty for all tests.
-        version: of the format.
-        always: those of `problem.yaml`, which stand before the others.
+    `always` are those of `problem.yaml`, which stand before the others.
     """
     file, key = (
         ("test_group.yaml", "output_validator_args")

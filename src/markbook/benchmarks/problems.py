@@ -175,18 +175,7 @@ def program_sample(
     memory_bytes: int | None = None,
     meta: Mapping[str, object] | None = None,
 ) -> Sample:
-    """Return the problem of a program that reads and writes.
-
-    Args:
-        name: its id.
-        statement: what was asked.
-        tests: what it is to read and to print.
-        at: `file:line` where it was read.
-        right: programs that are right, in Python.
-        seconds: what it allows for one test; None if it does not say.
-        memory_bytes: what it allows of memory; None if it does not say.
-        meta: what else is known of it.
-    """
+    """Return the problem of a program that reads and writes; `right` are programs that are right, in Python."""
     return Sample(
         id=name,
         input=statement,

@@ -29,7 +29,6 @@ SCHEMAS = {
     "run-result": "a row of the results.jsonl of `markbook run`",
     "review-result": "a row of the results.jsonl of `markbook review`",
 }
-"""What each schema is of."""
 
 
 def make(name: str) -> Schema:

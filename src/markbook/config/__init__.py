@@ -99,7 +99,6 @@ class Sampling:
     temperature: float | None = None
     top_p: float | None = None
     max_tokens: int | None = None
-    """In tokens of the model."""
     stop: tuple[str, ...] = ()
     seed: int | None = None
     samples: int = 1

@@ -163,11 +163,7 @@ def find(node: Node, path: Sequence[object]) -> Node:
 
 
 def read_tree(path: Path, twice: list[Twice] | None = None) -> Node:
-    """Read a YAML file.
-
-    Args:
-        path: the file.
-        twice: takes the keys that stand twice, of which the last counts; without it they are an error.
+    """Read a YAML file. `twice` takes the keys that stand twice, of which the last counts; without it they are an error.
 
     Raises:
         ConfigError: no such file, not a regular file, too large, not UTF-8, or as `parse_tree`.

@@ -109,11 +109,7 @@ class Weigher:
         )
 
     def weighing(self, row: Row, before: str) -> Weighing:
-        """Return what is asked about a row.
-
-        Args:
-            row: it.
-            before: the description and the worked examples.
+        """Return what is asked about a row, behind the description and the worked examples.
 
         Raises:
             RenderError: the row lacks what is needed, or its choices are not texts.
@@ -257,11 +253,8 @@ class ChatTemplate:
     def holds(self, recorded: str, prompt: str, *, is_chat: bool, has_turns: bool) -> bool:
         """Return whether a recorded text is a prompt, alone or in the template that all texts before were in.
 
-        Args:
-            recorded: what was asked.
-            prompt: the task's.
-            is_chat: whether it was recorded as a chat in JSON.
-            has_turns: whether the task asks worked examples as turns of their own, which stand before the prompt.
+        `is_chat`: it was recorded as a chat in JSON; `has_turns`: worked examples stand before the prompt as turns of
+        their own.
         """
         recorded, prompt = recorded.strip(), prompt.strip()
         if not prompt:

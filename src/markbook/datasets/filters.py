@@ -329,9 +329,7 @@ _KNOWN: Mapping[str, Callable[..., Step]] = {
 def build(pipeline: Pipeline, find: Find = nothing) -> Step:
     """Return a pipeline's filters as one step; it raises `ForeignError` where a function of the user's own fails.
 
-    Args:
-        pipeline: from the task file.
-        find: finds functions of a Python file beside the task, where the user allowed to run it.
+    `find` finds functions of a Python file beside the task, where the user allowed to run it.
 
     Raises:
         ConfigError: an unknown filter, or options it does not take, at their place.

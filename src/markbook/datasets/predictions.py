@@ -83,10 +83,8 @@ class Predictions:
 def find_file(path: Path, task: str, *, alone: bool) -> Path | None:
     """Return the file with the answers to a task, None if a folder holds none.
 
-    Args:
-        path: a file, which is taken as it is, or a folder with `samples_<task>*.jsonl` or `<task>.<ending>`.
-        task: its name.
-        alone: whether it is the run's only task: then a folder's only file is its.
+    A file is taken as it is; a folder holds `samples_<task>*.jsonl` or `<task>.<ending>`, or for a run's only task
+    (`alone`) one file.
 
     Raises:
         DataError: nothing is there, or several files could be meant.

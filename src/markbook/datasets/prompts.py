@@ -108,11 +108,7 @@ def render(source: str, row: Mapping[str, object], at: str) -> str:
 def render_references(source: str, row: Mapping[str, object], at: str, *, exact: bool = False) -> tuple[str, ...]:
     """Return the right answers that a template stands for: several where it is one expression with a list.
 
-    Args:
-        source: the template.
-        row: its fields.
-        at: where it stands.
-        exact: whether white space around the expression is part of the answer, as lm-evaluation-harness has it.
+    `exact`: white space around the expression is part of the answer, as lm-evaluation-harness has it.
 
     Raises:
         ConfigError, RenderError: as `render`.
@@ -181,12 +177,10 @@ _DEMAND = re.compile(r"\b(?:must|required)\b", re.IGNORECASE)
 
 
 def shown_context(context: object, mode: ContextMode) -> object:
-    """Return what of a row's context reaches the prompt.
+    """Return what of a row's context reaches the prompt; None counts as none.
 
-    Args:
-        context: the row's; None counts as none.
-        mode: `full` shows it whole, whatever it is; `minimal` of a text its first sentence with "must" or "required",
-            else its first, of anything else nothing; `none` nothing.
+    `full` shows it whole, whatever it is; `minimal` of a text its first sentence with "must" or "required", else its
+    first, of anything else nothing; `none` nothing.
     """
     if mode == "full":
         return "" if context is None else context

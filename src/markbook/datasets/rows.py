@@ -48,14 +48,10 @@ def read_task_rows(
     selects: bool,
     fetches: bool = False,
 ) -> Reading:
-    """Return a task's rows.
+    """Return a task's rows, of `data` instead of its own file if that is given.
 
-    Args:
-        task: the task.
-        data: a file to read instead of the one that it names.
-        select: keeps the rows that belong to the task.
-        selects: whether it may leave any out or bring others.
-        fetches: whether a data set of the hub may be fetched.
+    `select` keeps the rows that belong to the task, and `selects` says whether it may leave any out or bring others;
+    `fetches`: a data set of the hub may be fetched.
 
     Raises:
         ConfigError: a file is not there, or would have to be fetched and may not.

@@ -214,11 +214,7 @@ class Finder:
     """Imports what `!function` names stand for, in the Python file beside the YAML file that names it."""
 
     def __init__(self, modules: dict[Path, ModuleType | None] | None = None) -> None:
-        """Import nothing yet.
-
-        Args:
-            modules: what other finders have imported and may import, by path: a file is run once for all tasks.
-        """
+        """Import nothing yet; `modules` is what finders have imported and may import, by path: a file is run once for all tasks."""
         self._modules = {} if modules is None else modules
         self.digests: dict[str, str] = {}
         """The files whose functions were asked for, by name, with what each and what it imports beside it are known by."""
@@ -300,11 +296,8 @@ _drawing = threading.RLock()
 def seed_generators(row: str = "") -> Iterator[None]:
     """Draw the same numbers in every run, by the seeds of lm-evaluation-harness; the caller's state is restored.
 
-    PyTorch is seeded where it is already imported; importing it takes seconds.
-
-    Args:
-        row: what the numbers are drawn for, if rows are worked on one by one: each row draws its own numbers, the same
-            ones whatever was worked on before it.
+    PyTorch is seeded where it is already imported; importing it takes seconds. Where rows are worked on one by one
+    each `row` draws its own numbers, the same ones whatever was worked on before it.
     """
     import numpy as np
 

@@ -106,14 +106,10 @@ def is_zip(path: Path) -> bool:
 def pieces(
     path: Path, digest: hashlib._Hash | None = None, *, size: int = _PIECE, damage: Damage | None = None
 ) -> Iterator[bytes]:
-    """Yield the content of a file piece by piece; gzip, known by its content, is undone.
+    """Yield the content of a file in pieces of at most `size` bytes; gzip, known by its content, is undone.
 
-    Args:
-        path: a regular file.
-        digest: is fed every byte of the unpacked content.
-        size: the largest piece.
-        damage: is told of damaged compressed data, whose sound beginning is then all there is; without it damage is
-            an error.
+    `digest` is fed every byte of the unpacked content. `damage` is told of damaged compressed data, whose sound
+    beginning is then all there is; without it damage is an error.
 
     Raises:
         DataError: as `open_input`; also a compressed file that is damaged (`DamagedError`), or unpacks to more than the

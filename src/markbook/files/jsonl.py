@@ -107,9 +107,7 @@ def check_depth(text: str) -> None:
 def parse_json(text: str, *, finite: bool = True) -> object:
     """Return the JSON value of a text.
 
-    Args:
-        text: all of it.
-        finite: whether a number beyond the largest is an error; else it is infinite, for a caller who checks bounds.
+    A number beyond the largest is an error, or else (not `finite`) infinite, for a caller who checks bounds.
 
     Raises:
         ValueError: it is none, or `TooManyDigits`.
@@ -157,12 +155,9 @@ def read_jsonl(
 ) -> Iterator[Line | Rejection]:
     """Yield the objects of a JSON Lines file in order; plain or gzip, decided by content.
 
-    BOM, CRLF and blank lines are fine. A file that ends in `.json` may also be one array of objects.
-
-    Args:
-        path: a regular file.
-        digest: is fed every byte of the unpacked content.
-        numbers: `open` where another program writes NaN, infinities and absurd integers: each is None.
+    BOM, CRLF and blank lines are fine. A file that ends in `.json` may also be one array of objects. `digest` is fed
+    every byte of the unpacked content; `numbers` is `open` where another program writes NaN, infinities and absurd
+    integers: each is None.
 
     Raises:
         DataError: the file cannot be read, breaks off (`DamagedError`), is one JSON array named as lines, or unpacks

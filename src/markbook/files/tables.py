@@ -203,13 +203,9 @@ def read_table(
 ) -> Iterator[Line | Rejection]:
     """Yield the rows of a file in order, each with its place, and what could not be used.
 
-    A `.json` file is an array of objects, or one object of equally long columns. A CSV file's first line names
-    its columns; its values stay text. A folder is a data set that `save_to_disk` wrote.
-
-    Args:
-        path: a regular file, whose name's ending says what it is, or such a folder.
-        digest: is fed the content.
-        numbers: `open` where another program writes NaN, infinities and absurd integers: each is None.
+    A `.json` file is an array of objects, or one object of equally long columns. A CSV file's first line names its
+    columns; its values stay text. A folder is a data set that `save_to_disk` wrote. `digest` and `numbers` are those
+    of `read_jsonl`.
 
     Raises:
         DataError: it cannot be read, its ending is unknown, or it is damaged as a whole.

@@ -117,14 +117,10 @@ class JudgeInput:
         is_absent: bool = False,
         trace_share: float = 1.0,
     ) -> Self:
-        """Return a review with the sections of its paper and a summary of the run that wrote it.
+        """Return a review with the sections of its paper and a summary of its run's trace; each is empty where it is not at hand.
 
-        Args:
-            review: empty also where there is none; `is_absent` says which.
-            paper: empty where its text is not at hand; the sections are shared and not copied.
-            trace: what the agents planned and did; empty where the run has none.
-            is_absent: whether the review is missing altogether, which is not an empty one.
-            trace_share: the share of the trace's steps that the summary stands for.
+        `is_absent`: the review is missing altogether, which is not an empty one. `trace_share` is the share of the
+        trace's steps that the summary stands for.
         """
         empty = Missing(MissingKind.NO_COMPLETION, "the review is empty")
         reasons = {
@@ -366,14 +362,9 @@ def aggregate_ratings(
 ) -> JudgeScore:
     """Return the score that kept answers amount to; all rows are of one text and rubric.
 
-    A sample counts if it was answered as a whole: all its parts, or both orders. Ratings are averaged over the samples of a
-    judge; with several judges the median of each criterion is taken. The score is missing without a sample of each judge.
-
-    Args:
-        rubric: by which they judge.
-        answers: the kept rows.
-        judges: the panel; those that the rows name belong to it in any case.
-        profile: as `JudgeSettings` has it.
+    A sample counts if it was answered as a whole: all its parts, or both orders. Ratings are averaged over the
+    samples of a judge; with several judges the median of each criterion is taken. The score is missing without a
+    sample of each judge of the panel, to which those that the rows name belong in any case.
     """
     flipped = None
     if rubric.is_pairwise:

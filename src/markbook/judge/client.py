@@ -190,14 +190,8 @@ def weigh(
 ) -> tuple[float, float] | None:
     """Return the expected mark of a criterion and the probability mass it rests on.
 
-    None if the tokens do not spell the payload, or the mark's own token holds no probability for its digit or for any, or
-    the key stands twice.
-
-    Args:
-        payload: the reply, one JSON object that was read before.
-        tokens: as `reduce_logprobs` returns them.
-        name: the criterion's key in the reply.
-        scale: its ends; marks of more than one digit are not weighed.
+    None if the tokens do not spell the payload, or the mark's own token holds no probability for its digit or for
+    any, or the key `name` stands twice; marks of more than one digit are not weighed.
     """
     allowed = {str(mark) for mark in range(scale[0], scale[1] + 1)}
     # A mark of two digits may be several tokens, whose alternatives do not belong to one another.

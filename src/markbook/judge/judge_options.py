@@ -101,7 +101,6 @@ class JudgeOptions:
     temperature: float | None = _judge_option(
         None, "--judge-temperature", values=NumberRange(0, 2), help="Default: 0 for one sample, else 0.7."
     )
-    """None: 0 for one sample, else 0.7."""
     mode: str = _judge_option(
         "auto",
         "--judge-mode",
@@ -137,7 +136,6 @@ class JudgeOptions:
     max_cost: float | None = _judge_option(
         None, "--judge-max-cost", values=NumberRange(0), help="Maximum cost of the judge in US dollars."
     )
-    """US dollars for the whole run."""
     price: str = _judge_option(
         "",
         "--judge-price",
@@ -191,11 +189,8 @@ _DECLARED = {field.name: declaration(field) for field in fields(JudgeOptions)}
 def beside_a_model(default: Any, flag: str, name: str, **declared: Any) -> Any:
     """Return the field of an option of judges in a command whose plain names are those of the model that is asked.
 
-    Args:
-        default: its value if none is stated.
-        flag: its name there.
-        name: the field of `JudgeOptions` that it sets; `models` for who judges.
-        **declared: what is said otherwise there.
+    `name` is the field of `JudgeOptions` that it sets (`models` for who judges), `declared` what is said otherwise
+    there.
     """
     values = _DECLARED[name].values if name in _DECLARED else None
     return option(

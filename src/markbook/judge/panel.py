@@ -113,13 +113,8 @@ def plan_panel(
 ) -> JudgePlan:
     """Return the plan for these judges; nothing is checked yet, nothing sent.
 
-    Args:
-        models: one judge, or a panel; `PROVIDER:NAME`, with `@URL` or `@URL@KEY_VARIABLE` for one with a server of its own.
-        options: how they are asked.
-        seed: of the judges.
-        retries: further requests for one judgement.
-        seconds: the deadline of one request.
-        profile: as `JudgeSettings` has it.
+    A model is `PROVIDER:NAME`, with `@URL` or `@URL@KEY_VARIABLE` one with a server of its own; `retries` are further
+    requests for one judgement, `seconds` the deadline of one request.
 
     Raises:
         ConfigError: an option out of its range.

@@ -179,7 +179,6 @@ class Form:
     """Whose mark is held against people's."""
     system: str
     compared: tuple[str, ...] = (QUESTION,)
-    """What is asked where two texts are compared."""
     compared_system: str = SYSTEM
 
 
@@ -374,15 +373,10 @@ def spread_evenly(items: Sequence[_T], most: int) -> list[_T]:
 
 
 def read_known(path: Path, rubric: Rubric, *, most: int) -> tuple[list[KnownText], list[str]]:
-    """Return the answers of a file with people's labels, and what is wrong with its other rows.
+    """Return at most so many answers of a file with people's labels, taken evenly, and what is wrong with its other rows.
 
-    A row is `{"candidate", "question", "context", "reference", "label": 0 to 1, "id", "system"}`; rows of one id, or else of one
-    question, are answers to the same.
-
-    Args:
-        path: JSON Lines.
-        rubric: what the judge will be asked.
-        most: as many rows at most, taken evenly.
+    A row is `{"candidate", "question", "context", "reference", "label": 0 to 1, "id", "system"}`; rows of one id, or
+    else of one question, are answers to the same.
 
     Raises:
         DataError: no row will do.

@@ -82,7 +82,6 @@ class Rubric:
     reads: tuple[str, ...]
     scale: tuple[int, int] = (LOWEST, HIGHEST)
     judged: str = "answer"
-    """Which of the texts is judged; the others are what it is judged by."""
     long: str = "context"
     """Which of the texts is read in parts where it is long."""
     field: str = ""
@@ -544,11 +543,9 @@ def _check_criteria(
 
 
 def read_rubric(source: object, folder: Path | None = None) -> Rubric:
-    """Return a rubric.
+    """Return a rubric: a ready one by name, that of a `.yaml` file or of a mapping as such a file holds it, or a `Rubric` itself.
 
-    Args:
-        source: the name of a ready one, a `.yaml` file, a mapping as such a file holds it, or a `Rubric`.
-        folder: where a file's name starts from; the working folder if None.
+    A file's name starts from `folder`, the working folder if None.
 
     Raises:
         ConfigError: no such rubric or file, or one that cannot be honoured; a file's complaints with their place.

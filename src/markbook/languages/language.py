@@ -390,13 +390,7 @@ class Language:
         return ""
 
     def program(self, before: str, answer: str, tests: str, words: Mapping[str, str]) -> Made:
-        """Return a program.
-
-        Args:
-            before: what the benchmark puts before an answer.
-            answer: the answer.
-            tests: what the benchmark puts behind it.
-            words: `nonce` and `token` of this run.
+        """Return a program: an answer between what the benchmark puts before and behind it; `words`: `nonce` and `token` of this run.
 
         Raises:
             ValueError: the tests have no end at which something could be added.

@@ -36,13 +36,7 @@ def missing_undefined(detail: str) -> Missing:
 
 
 def problem(candidate: object, references: Sequence[object] | None, *, needs_reference: bool = True) -> Missing | None:
-    """Return why a row cannot be scored, or None if it can.
-
-    Args:
-        candidate: the text to mark; anything else is a problem of that row alone.
-        references: the right answers.
-        needs_reference: whether no reference at all is a problem too.
-    """
+    """Return why a row cannot be scored, or None if it can; a candidate that is not a text is a problem of that row alone."""
     if candidate is None:
         return Missing(MissingKind.ABSENT, "no candidate")
     if not isinstance(candidate, str):

@@ -167,10 +167,8 @@ class _Search:
 def _count_clipped(own: Numbers, sides: Numbers, grams: Numbers) -> int:
     """Count the candidate's n-grams, each at most as often as the text has it that has most of it.
 
-    Args:
-        own: each n-gram of the candidate by number, shape (n-grams,).
-        sides: which reference each hit is in, shape (hits,).
-        grams: which n-gram it is, the same shape.
+    `own` is each n-gram of the candidate by number; `sides` and `grams`, of one shape, say of
+    each hit which reference it is in, and which n-gram it is.
     """
     if not len(grams):
         return 0
@@ -248,7 +246,6 @@ class Block:
     """Rows that are scored together."""
 
     texts: list[str]
-    """The distinct texts of all rows."""
     rows: list[tuple[int, tuple[int, ...]]]
     """Each row's candidate and references, as indices of `texts`."""
 

@@ -27,11 +27,9 @@ class Tokens:
     """The tokens of several texts, one text after the other with `GAP` ends between them; arrays of one dimension."""
 
     numbers: Numbers
-    """Of all texts, with the ends between them."""
     starts: Numbers
     """Where each text starts in `numbers`."""
     sizes: Numbers
-    """How many tokens each text has."""
     words: Numbers
     """The vocabulary's number of each distinct token, at its place counted from `FIRST`."""
 

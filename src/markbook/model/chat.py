@@ -77,7 +77,6 @@ class ServerQuestion:
     server: LeanServer
     request: PromptRequest
     count: int = 1
-    """How many answers are asked for."""
     faults: int = 0
     is_reduced: bool = False
     """Whether several were asked for in vain."""

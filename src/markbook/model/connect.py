@@ -98,10 +98,8 @@ def find_price(model: str, base_url: str, stated: Price | str | None) -> Price |
 def check(model: str, base_url: str = "", key: str | None = None) -> None:
     """Find out before any work whether a model can be set up; nothing is asked.
 
-    Args:
-        model: `PROVIDER:NAME`.
-        base_url: where its server is, if not at the provider's own address.
-        key: what the server is to be sent in place of the key of the provider's usual environment variable.
+    `base_url` is where its server is, if not at the provider's own address; `key` is sent to it in place of that of
+    the provider's usual environment variable.
 
     Raises:
         UsageError: an unknown provider, no key, an address that is none or that the provider cannot have.

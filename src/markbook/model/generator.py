@@ -415,9 +415,5 @@ class Replay:
 
 
 def replay(*, texts: Mapping[tuple[str | int, ...], str]) -> Replay:
-    """Return a generator that answers from a table.
-
-    Args:
-        texts: the answers by the key of their request.
-    """
+    """Return a generator that answers from a table: the answers by the key of their request."""
     return Replay(texts)

@@ -111,12 +111,7 @@ class Checked:
 
 
 def testlib(status: int, output_bytes: bytes) -> Checked:
-    """Return what a checker of testlib's conventions says.
-
-    Args:
-        status: its exit status; negative for a signal.
-        output_bytes: what it wrote to standard error.
-    """
+    """Return what a checker of testlib's conventions says by its exit status (negative for a signal) and standard error."""
     message = clean_message(output_bytes)
     if status in _TESTLIB_POINTS:
         match = _POINTS.match(message)
@@ -131,13 +126,7 @@ def testlib(status: int, output_bytes: bytes) -> Checked:
 
 
 def icpc(status: int, feedback: Mapping[str, bytes] | None = None, *, passes_left: int = 0) -> Checked:
-    """Return what an output validator of the ICPC's conventions says.
-
-    Args:
-        status: its exit status; negative for a signal.
-        feedback: the files of its feedback folder, by name.
-        passes_left: how many further passes the problem allows.
-    """
+    """Return what an output validator of the ICPC's conventions says by its exit status (negative for a signal) and feedback files."""
     files = feedback or {}
     message = clean_message(files.get("judgemessage.txt", b""))
     if status not in (ICPC_ACCEPTED, ICPC_REJECTED):
@@ -180,13 +169,10 @@ def python_function(returned: object) -> Checked:
 
 
 def interactive(validator: Checked, program: Result, *, validator_first: bool, validator_hung: bool = False) -> Checked:
-    """Return whose fault it is that an interactive run ended.
+    """Return whose fault it is that an interactive run ended; `AC` is a program against which by itself nothing is to be said.
 
-    Args:
-        validator: what the validator said.
-        program: what became of the program by itself; `AC` where nothing is to be said against it.
-        validator_first: whether the validator ended first: what befalls the program after that is the end of its pipe.
-        validator_hung: whether a limit ended the validator, for which the program may have waited.
+    `validator_first`: the validator ended first, so what befalls the program after that is the end of its pipe;
+    `validator_hung`: a limit ended the validator, for which the program may have waited.
     """
     if validator.result == "JE" and (validator_first or program == "AC" or validator_hung):
         return validator  # else it was the program's end that broke it
@@ -289,22 +275,12 @@ def with_flags(group: Group, flags: str) -> Group:
 
 
 def grade(group: Group, checks: Mapping[str, Checked]) -> Graded:
-    """Return what a group comes to.
-
-    Args:
-        group: the group, usually all of a problem.
-        checks: what became of each test that was run; behind a rejection that breaks a group none need have been.
-    """
+    """Return what a group comes to by its tests that were run; behind a rejection that breaks a group none need have been."""
     return _modern(group, checks, {}) if group.aggregation is not None else _classic(group, checks)
 
 
 def next_test(group: Group, checks: Mapping[str, Checked]) -> str | None:
-    """Return the test to run next, None where no further one could change anything.
-
-    Args:
-        group: the group, usually all of a problem.
-        checks: what became of each test that was run.
-    """
+    """Return the test of a group to run next, None where no further one could change anything."""
     for part in group.groups:
         if group.ignore_sample and part.name == "sample":
             continue
@@ -330,12 +306,7 @@ def _ends(group: Group, part: Graded) -> bool:
 
 
 def largest(group: Group, *, is_judged: bool) -> float | None:
-    """Return the most that a group can score; None where nothing bounds it.
-
-    Args:
-        group: the group, usually all of a problem.
-        is_judged: whether a validator may give a test any score.
-    """
+    """Return the most that a group can score; None where nothing bounds it, as where a validator may give a test any score."""
     if group.aggregation is None:
         if math.isfinite(group.high):
             return group.high

@@ -37,16 +37,7 @@ Raw = Mapping[str, object]
 
 
 def stream_failed(index: int, fed: bytes, expected: str, ran: Executed, files: Mapping[str, bytes], words: str) -> Raw:
-    """Return why a program that reads and writes failed a test.
-
-    Args:
-        index: of the test.
-        fed: what it read.
-        expected: what it was to print.
-        ran: what became of it.
-        files: the program.
-        words: what its judge said, or how it ended.
-    """
+    """Return why a program that reads and writes failed a test; `words` are what its judge said, or how it ended."""
     heard = cut_output(ran.stderr)
     explanation = explain_output(index, fed.decode("utf-8", "replace"), expected, ran.stdout, b"")
     return {**explanation, "err": heard, "error": words, "lines": _in_first(heard, files)}
@@ -67,15 +58,7 @@ def compiler_said(ran: Executed, files: Mapping[str, bytes]) -> Raw:
 
 
 def program_failed(index: int, program: Written, answer: str, heard: str, ran: Executed | None) -> Raw:
-    """Return why a test program failed with an answer, its lines counted in the answer.
-
-    Args:
-        index: of the test.
-        program: the program.
-        answer: the answer in it.
-        heard: what its compiler said; empty where it was built.
-        ran: what became of it then.
-    """
+    """Return why a test program failed with an answer, its lines counted in the answer; `heard` is what its compiler said."""
     words = cut_output(heard.encode("utf-8", "replace")) if heard else cut_output(ran.stderr) if ran else ""
     out = cut_output(ran.stdout) if ran and not heard else ""
     for secret in (program.token, program.nonce):  # words of this one run are not shown
@@ -103,14 +86,7 @@ def cut_output(data: bytes) -> str:
 
 
 def named_lines(source: str, words: str, answer: str, before: int) -> list[list[object]]:
-    """Return the answer's lines that a compiler or a runtime names, each once.
-
-    Args:
-        source: what the file is called.
-        words: what was said.
-        answer: the text.
-        before: so many lines stand before it in the file.
-    """
+    """Return the answer's lines that a compiler or a runtime names, each once; so many lines stand `before` it in the file."""
     lines = answer.split("\n")
     matches = re.finditer(rf"{re.escape(source)}\"?(?:, line |[:(])(\d{{1,6}})", words)
     inside = [
@@ -206,12 +182,7 @@ def make_run(
 ) -> MarkedRun:
     """Return the run of a program: built where that is to be done, then run, with every word that proves something.
 
-    Args:
-        key: what the run is known by.
-        program: the program.
-        limits: of each of its runs.
-        proves: whether it is run once more with a wrong claim.
-        built: the files that it was built into already; None where it was not.
+    `proves`: it is run once more with a wrong claim. `built` are the files that it was built into already.
     """
     language = program.tool.language
     is_to_build = bool(language.build) and built is None

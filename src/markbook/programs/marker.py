@@ -143,18 +143,9 @@ class ProgramMarker:
         cache: CacheFiles = NO_CACHE,
         explain: bool = False,
     ) -> None:
-        """Set up, starting nothing.
+        """Set up, starting nothing, for samples in these languages; the other options are those of `Sandbox`.
 
-        Args:
-            languages: those of the samples.
-            workers: how many attempts run at once.
-            isolation: as for `Sandbox`.
-            at_most: leave out the layers above this level.
-            pinned: give each worker a processor of its own.
-            proves: run what passed once more with a claim that no honest program gets past; else passes are unchecked.
-            dedupe: run exactly equal answers to a problem once.
-            cache: what outlives this marker and is there for the next.
-            explain: say why attempts failed.
+        `proves`: run what passed once more with a claim that no honest program gets past; else passes are unchecked.
 
         Raises:
             EnvironmentUnfitError: the toolchain of one of them is not here.

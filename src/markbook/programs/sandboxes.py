@@ -56,10 +56,7 @@ class BoxSettings:
     def marker(self, *, workers: int | None, pinned: bool = True, stop: int | None = None) -> ProgramMarker:
         """Return what marks programs in its languages, not started.
 
-        Args:
-            workers: how many attempts run at once.
-            pinned: give each worker a processor of its own.
-            stop: a descriptor; once it is readable, what runs is ended, and the marker is of no use any more.
+        `stop` is a descriptor; once it is readable, what runs is ended, and the marker is of no use any more.
 
         Raises:
             EnvironmentUnfitError: the toolchain of one of them is not here.
@@ -119,13 +116,9 @@ def begin_sandbox(engine: str, settings: BoxSettings, most: int | None = 1) -> I
 def open_sandboxes(
     engine: str, settings: BoxSettings, *, begun: Sandbox | None = None, jobs: int | None = None
 ) -> Iterator[Sandbox | MixedBox | RemoteSandbox]:
-    """Yield what executes jobs: a sandbox of this machine for the local engine, else sandboxes on its workers.
+    """Yield what executes at most so many jobs: a sandbox of this machine for the local engine, else sandboxes on its workers.
 
-    Args:
-        engine: its name.
-        settings: of each sandbox.
-        begun: the one that `begin_sandbox` gave.
-        jobs: how many there will be at most; no more workers are started here.
+    `begun` is the one that `begin_sandbox` gave.
 
     Raises:
         EnvironmentUnfitError: a machine cannot isolate the code well enough.

@@ -152,14 +152,9 @@ def ready(seat: Seat[T], judge: Judge) -> Steps[str]:
 def judge_phases(
     judge: Judge, test: Test, stdin: bytes, feedback: Mapping[str, bytes], printed: bytes | None
 ) -> tuple[Phase, ...]:
-    """Return the run of each judge on one test.
+    """Return the run of each judge on one test, of which `judge` is the first.
 
-    Args:
-        judge: the first of them.
-        test: has the answer.
-        stdin: what the program was given, in this pass.
-        feedback: what was left of an earlier pass.
-        printed: by the program; None where the judge hears the program itself.
+    `feedback` is what was left of an earlier pass; nothing is `printed` where the judge hears the program itself.
     """
     files = {"input": stdin, "answer": as_bytes(test.stdout), "feedback/": b""}
     files |= {f"feedback/{name}": content for name, content in feedback.items()}
@@ -617,15 +612,7 @@ class StreamMarker:
         at_most: Isolation,
         explain: bool = False,
     ) -> None:
-        """Set up, starting nothing.
-
-        Args:
-            programs: the workers that answers run in.
-            languages: those that can be built and run there.
-            isolation: as for `Sandbox`.
-            at_most: leave out the layers above this level.
-            explain: say why attempts failed.
-        """
+        """Set up, starting nothing; answers in these languages run in the workers `programs`, the rest is as for `Sandbox`."""
         self._explain = explain
         self._programs = programs
         self._isolation = isolation

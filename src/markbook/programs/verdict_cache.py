@@ -27,13 +27,10 @@ class VerdictCache:
     """Gives a job the outcome that an equal one had; `_key` holds all that makes two equal."""
 
     def __init__(self, *, dedupe: bool, verdicts: Path | None, proves: bool, explain: bool = False) -> None:
-        """Set up.
+        """Set up; `verdicts` is the file in which outcomes are kept from run to run, None for none.
 
-        Args:
-            dedupe: run exactly equal jobs once.
-            verdicts: the file in which outcomes are kept from run to run; None for none.
-            proves: whether passes are proved, on which a verdict depends.
-            explain: whether outcomes say why they failed.
+        What a verdict depends on: whether passes are proved (`proves`), and whether outcomes say why they failed
+        (`explain`).
         """
         self._dedupe = dedupe
         self._kept = RecordStore(verdicts)

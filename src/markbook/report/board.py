@@ -129,12 +129,9 @@ def _render(template: str, **values: Any) -> str:
 
 
 def comparison_page(runs: Sequence[Run], sheet: Sheet, comparison: Comparison) -> Page:
-    """Return the comparison of finished runs as a page.
+    """Return the comparison of the finished runs that a sheet was read from as a page.
 
-    Args:
-        runs: what the sheet was read from, in its order.
-        sheet: their marks. Of two models the first is the one that a change is counted from.
-        comparison: of that sheet.
+    Of two models the first is the one that a change is counted from.
 
     Raises:
         DataError: a run cannot be read.

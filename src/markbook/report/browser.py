@@ -405,9 +405,7 @@ class _Runs:
 
     def _report(self, number: str) -> Reply:
         """Return a run's own report.html, shut off from this site."""
-        if not (number.isascii() and number.isdigit() and len(number) < 12):
-            raise NotFound
-        path = self._site.run(int(number)).folder / "report.html"
+        path = self._site.run(whole(number)).folder / "report.html"
         try:
             # A run folder may come from anybody: a link in it could point at any file of the user.
             handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))

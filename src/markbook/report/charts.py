@@ -56,14 +56,7 @@ def both(draw: Callable[[float], str]) -> Picture:
 
 
 def document(width: float, height: float, parts: Iterable[str], *, grown: float = 0.0) -> str:
-    """Return a whole drawing.
-
-    Args:
-        width: the one it was asked for.
-        height: of what was drawn.
-        parts: what was drawn.
-        grown: how wide it became where it could not keep to its width; the reader then scrolls.
-    """
+    """Return a whole drawing; `grown` is how wide it became where it could not keep to its width: the reader then scrolls."""
     kind = "wide" if width == WIDE else "narrow"
     full = max(width, grown)
     kind += " long" if full > width else ""
@@ -213,12 +206,7 @@ class Legend:
 
 
 def legend(entries: Iterable[tuple[str, str]], width: float) -> Legend:
-    """Return what each colour stands for, in as many lines as it takes; a label without a colour stands alone.
-
-    Args:
-        entries: labels with their colours.
-        width: of the drawing.
-    """
+    """Return what each colour stands for, in as many lines as it takes; a label without a colour stands alone."""
     parts: list[str] = []
     x, y, widest = 4.0, 10.0, 0.0
     for label, colour in entries:

@@ -151,12 +151,7 @@ NAMES = {"md": "markdown"}
 
 
 def write_report(run: Run, name: str, output: Path) -> list[Path]:
-    """Write a report of a finished run and return its files.
-
-    Args:
-        run: any finished run.
-        name: a report plugin, such as `html`, `md`, `junit`.
-        output: the folder for it; made if it does not exist.
+    """Write a report of a finished run by a report plugin into a folder, which is made if it is not there, and return its files.
 
     Raises:
         DataError: the run is not finished.

@@ -80,7 +80,7 @@ _FOLDED = 12
 
 def render(page: Page) -> str:
     """Return the page as a whole HTML document."""
-    script = _read_part("page.js")
+    script = read_part("page.js")
     pictures = {section.id: show_picture(section.chart.picture) for section in page.sections if section.chart}
     outcomes = {status for problem in page.problems for _, status, _ in problem.outcomes}
     return render_template(
@@ -151,24 +151,24 @@ def content_digest(text: str) -> str:
 
 
 @functools.cache
-def _read_part(name: str) -> str:
+def read_part(name: str) -> str:
     """Return a file of the templates' folder."""
     return (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8")
 
 
 def style() -> str:
     """Return the style of every page."""
-    return _read_part("page.css")
+    return read_part("page.css")
 
 
 def label_script() -> str:
     """Return the script of the pages where people label: it turns keys into choices."""
-    return _read_part("browse/label.js")
+    return read_part("browse/label.js")
 
 
 def keys_script() -> str:
     """Return the script of the pages over runs: keys that follow the page's own links."""
-    return _read_part("browse/keys.js")
+    return read_part("browse/keys.js")
 
 
 @functools.cache
@@ -194,7 +194,7 @@ def environment() -> Environment:
     is_kept = not sys.dont_write_bytecode and os.access(folder, os.W_OK)
     made_by = digest_text(f"{jinja2.__version__} {Path(__file__).read_text(encoding='utf-8')}")
     environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(_read_part),
+        loader=jinja2.FunctionLoader(read_part),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         bytecode_cache=jinja2.FileSystemBytecodeCache(str(folder), f"%s.{made_by[:20]}.j2c") if is_kept else None,

@@ -30,12 +30,7 @@ def as_record(attempt: Shown) -> dict[str, object]:
 
 
 def render_lines(attempt: Shown, *, prompt: bool = True) -> Iterator[str]:
-    """Yield an attempt line by line; nothing in it can move the cursor or change colours.
-
-    Args:
-        attempt: the attempt.
-        prompt: whether what was asked stands in front.
-    """
+    """Yield an attempt line by line, what was asked in front; nothing in it can move the cursor or change colours."""
     if prompt and attempt.prompt:
         yield from ["Prompt", *_block(attempt.prompt, _PROMPT), ""]
     facts = ", ".join(f"{name.lower()} {value}" for name, value in attempt.facts)

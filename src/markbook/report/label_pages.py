@@ -10,7 +10,7 @@ from typing import get_args
 from markbook.errors import StorageError
 from markbook.report.html import render_template as render
 from markbook.report.label_session import Said, Session, Winner
-from markbook.report.local_server import NotFound, Reply, Request
+from markbook.report.local_server import NotFound, Reply, Request, whole
 from markbook.text.format import format_interval, format_number
 
 
@@ -84,12 +84,10 @@ class LabelPages:
         return Reply(self._page(request.who, self._place(request)))
 
     def _place(self, request: Request) -> int:
-        number = request.path.removeprefix("/at/")
-        if not request.path.startswith("/at/") or not (number.isascii() and number.isdigit() and len(number) < 9):
+        index = whole(request.path.removeprefix("/at/"))
+        if not request.path.startswith("/at/") or index >= len(self._session.order(request.who)):
             raise NotFound
-        if int(number) >= len(self._session.order(request.who)):
-            raise NotFound
-        return int(number)
+        return index
 
     def _page(self, who: str, index: int | None, failure: str = "") -> str:
         session = self._session

@@ -224,7 +224,6 @@ class Seen:
     answers: tuple[str, ...]
     """One, or two in the order in which this rater sees them."""
     steps: Sequence[ShownStep] = ()
-    """Of a trace."""
     why: Why | None = None
 
 
@@ -249,15 +248,10 @@ class Session:
         seed: int = 0,
         others: Sequence[Label] = (),
     ) -> None:
-        """Set up, taking the draw up in each book.
+        """Set up, taking the draw up in each rater's book.
 
-        Args:
-            rubric: what is asked.
-            drawn: what is to be labelled.
-            books: of each rater.
-            texts: returns what there is to see of an item, its first system's answer in front.
-            seed: of the orders.
-            others: labels by people who are not here, for the agreement.
+        `texts` returns what there is to see of an item, its first system's answer in front; `others` are labels by
+        people who are not here, for the agreement.
 
         Raises:
             UsageError: a scale of more marks than there are keys, or labels of another draw or rubric.

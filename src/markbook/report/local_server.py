@@ -67,14 +67,9 @@ class LocalServer(http.server.ThreadingHTTPServer):
     def __init__(
         self, pages: Pages, port: int = 0, *, who: Sequence[str] = ("",), script: str = "", takes_forms: bool = False
     ) -> None:
-        """Bind to a free port (or the named one) of 127.0.0.1.
+        """Bind to a port of 127.0.0.1, 0 for a free one; each `who` that may come has an address of his own.
 
-        Args:
-            pages: what is served.
-            port: of 127.0.0.1; 0 for a free one.
-            who: may come; each has an address of his own.
-            script: the one script that pages may hold.
-            takes_forms: whether a filled-in form is an answer to be taken; else nothing can be written.
+        `script` is the one script that pages may hold. Without `takes_forms` nothing can be written.
         """
         super().__init__(("127.0.0.1", port), _FormHandler if takes_forms else _Handler)
         self.pages = pages

@@ -130,7 +130,6 @@ class Page:
     models: tuple[str, ...] = ()
     topics: tuple[str, ...] = field(default=())
     topic: str = "Topic"
-    """What a topic is called here."""
     headline: Headline = field(default_factory=Headline)
     """The result in one sentence, and what would tell more."""
 

@@ -72,7 +72,6 @@ class WorstTopics(NamedTuple):
 
     shown: Sequence[TopicMeans]
     total: int
-    """How many topics there are."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -303,14 +303,7 @@ def copy_attempts(index: Index, query: Query, words: str, form: str) -> Iterator
 
 
 def run_page(index: Index, number: int, about: Mapping[str, object], parameters: Mapping[str, str]) -> str:
-    """Return the page of one run: what it is, its topics and errors, and its attempts.
-
-    Args:
-        index: its attempts.
-        number: its number in addresses.
-        about: what the page says of the run besides.
-        parameters: what the address asks for.
-    """
+    """Return the page of one run: what it is, its topics and errors, and its attempts; `about` is what it says of the run besides."""
     start, words = whole(parameters.get("start", "0") or "0"), parameters.get("text", "").strip()[:500]
     is_done = index.is_done  # before any count: what is counted while the last rows come is not final
     query = read_query(parameters, "sample" if is_done else "")
@@ -452,10 +445,8 @@ def alike(runs: Sequence[ListedRun]) -> list[ListedRun]:
 def trend_page(number: int, runs: Sequence[ListedRun], read_measures: Callable[[int], Sheet | None]) -> str:
     """Return the scores of runs of one benchmark over time, one line a model and way of measuring.
 
-    Args:
-        number: the run's whose page leads here.
-        runs: of the benchmark.
-        read_measures: returns how the numbers of a run were measured, None where it does not say.
+    The page of the run `number` leads here; `read_measures` returns how the numbers of a run were measured, None
+    where it does not say.
 
     Raises:
         NotFound: none of them has a score.

@@ -52,12 +52,7 @@ class _Pairing:
     """
 
     def __init__(self, sheets: Sequence[Sheet], *, has_ids: bool) -> None:
-        """Take the runs' samples.
-
-        Args:
-            sheets: one a run.
-            has_ids: whether places stand beside ids, so that equal names of ours say nothing.
-        """
+        """Take the runs' samples, a sheet each; `has_ids`: places stand beside ids, so that equal names of ours say nothing."""
         self.differing = 0
         """Samples that bear the id of another with different content."""
         self._sheets = sheets
@@ -80,11 +75,7 @@ class _Pairing:
                 group[at] = name
 
     def name_samples(self, titles: Sequence[str]) -> list[dict[str, str]]:
-        """Return the common name of each of every run's samples: that of the first run that has it.
-
-        Args:
-            titles: of the runs, put behind names that two samples bear.
-        """
+        """Return the common name of each of every run's samples: that of the first run that has it; titles tell apart two of one name."""
         common_names: dict[int, str] = {}
         names_used: set[str] = set()
         for title, groups in zip(titles, self._groups, strict=True):
@@ -190,15 +181,12 @@ def places_and_ids(sheets: Sequence[Sheet]) -> bool:
 
 
 def merge_sheets(sheets: Sequence[tuple[str, Sheet]], notes: Sequence[str] = ()) -> Sheet:
-    """Return one sheet of several runs' sheets by the same metric.
+    """Return one sheet of several runs' sheets by the same metric, each with its run's name.
 
     Samples with ids of their own are paired by these, unless their content is known to differ; those whose ids are
     places in a file by their content, equal ones in their order, and so are all of ours where one run has places and
-    another ids, and another tool's whose id is unknown. What has no counterpart stays, by itself, and is counted.
-
-    Args:
-        sheets: each with its run's name, which is put behind a model that occurs in two of them.
-        notes: what else a reader has to know.
+    another ids, and another tool's whose id is unknown. What has no counterpart stays, by itself, and is counted. A
+    run's name is put behind a model that occurs in two of them; `notes` are what else a reader has to know.
 
     Raises:
         DataError: the metrics or directions differ, or two runs put a sample into different clusters.

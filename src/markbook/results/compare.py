@@ -32,11 +32,7 @@ _HINT = "evaluate both with the same settings, or compare them anyway: `markbook
 
 
 def check_signatures(sheets: Sequence[tuple[str, Sheet]], *, is_planned: bool = False) -> None:
-    """Refuse runs whose numbers were measured differently.
-
-    Args:
-        sheets: each with its run's name.
-        is_planned: whether the first run is yet to be measured.
+    """Refuse runs whose numbers were measured differently; `is_planned`: the first run is yet to be measured.
 
     Raises:
         DataError: they were, by what is told.
@@ -82,13 +78,10 @@ def compare_policies(first: tuple[str, Sheet], second: tuple[str, Sheet], *, is_
 def differing(
     first: Mapping[str, str], second: Mapping[str, str], *, is_planned: bool = False
 ) -> tuple[set[str], set[str]] | None:
-    """Return the parts of two runs' signatures that the other has not; None where they measure alike.
+    """Return the parts of two runs' signatures by task that the other has not; None where they measure alike.
 
-    Args:
-        first: by task; under no name where there are none.
-        second: likewise.
-        is_planned: whether the first run's are those before the work: a metric that reads a model learns then only what
-            else its signature says.
+    `is_planned`: the first are those before the work; a metric that reads a model learns then only what else its
+    signature says.
     """
     common = [task for task in first if task in second]
     pairs = [(first[task], second[task]) for task in common]
@@ -301,13 +294,10 @@ class Baseline:
         self, models: Iterable[str], *, metric: str | None = None, signatures: Mapping[str, str] | None = None,
         policy: Policy = "exclude",
     ) -> None:  # fmt: skip
-        """Find out before any work that a run of these models cannot be held against it.
+        """Find out before any work that a run of these models cannot be held against it, by its main metric if none is named.
 
-        Args:
-            models: their names.
-            metric: what the run will be held by; the baseline's main one if none.
-            signatures: what that will be measured by, by task, as far as it is known.
-            policy: how it will count what is missing.
+        `signatures` say what that will be measured by, by task, as far as it is known; `policy` how it will count
+        what is missing.
 
         Raises:
             DataError: the baseline was measured differently.
@@ -370,12 +360,8 @@ def baseline_pairs(sheet: Sheet, baseline: str, *, last_run: int | None) -> list
     """Return (candidate, baseline) names for a gate.
 
     A baseline run's model is held against the model of the same name in the other runs, or, if it is the only one
-    there, against all of them. A baseline model is held against all others.
-
-    Args:
-        sheet: of all runs.
-        baseline: what the user named.
-        last_run: the position of the baseline run; None if the baseline is a model.
+    there, against all of them. A baseline model is held against all others. `last_run` is the position of the
+    baseline run; None if the baseline is a model.
 
     Raises:
         UsageError: no model has this name, or a candidate has no counterpart.

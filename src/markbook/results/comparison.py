@@ -170,12 +170,7 @@ _WIDE = 48
 
 
 def headline(comparison: Comparison, samples: str = "samples") -> Headline:
-    """Return a comparison's headline.
-
-    Args:
-        comparison: of two models or more.
-        samples: what its samples are called: problems, rows, papers.
-    """
+    """Return the headline of a comparison of two models or more, whose samples are called problems, rows or papers."""
     names = _together(comparison)
     scale = Scale(comparison.range)
     best, pairs = names[0], {frozenset((pair.first, pair.second)): pair for pair in comparison.pairs}

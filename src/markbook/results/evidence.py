@@ -334,15 +334,10 @@ def collect_evidence(
     best: Mapping[str, float],
     compares: bool = True,
 ) -> tuple[Evidence, ...]:
-    """Return what an answer's scores rest on.
+    """Return what an answer's scores by name rest on, and `stats`, what each was computed from; a text is None where there is none.
 
-    Args:
-        values: the scores by name.
-        stats: what each was computed from.
-        text: the answer; None where there is none.
-        references: the right answers.
-        best: the better end of each score's range.
-        compares: whether the answer is set against the reference where no score does so: not if it is a program.
+    `best` is the better end of each score's range. `compares`: the answer is set against the reference where no score
+    does so: not if it is a program.
     """
     if text is None:
         return ()

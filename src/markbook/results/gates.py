@@ -136,11 +136,9 @@ def hold_gates(gates: Iterable[Gate], marks: Sequence[GateMark]) -> None:
 
 
 def collect_marks(comparison: Comparison, models: Mapping[str, str]) -> list[GateMark]:
-    """Return the means of some models; all of them go by the metric's name, too, with or without its tier.
+    """Return the means of some models of a comparison; all of them go by the metric's name, too, with or without its tier.
 
-    Args:
-        comparison: of these models, and of others perhaps.
-        models: which, by the names under which they are compared; each also goes by the name that it has in its own run.
+    Each also goes by the name that it has in its own run.
     """
     metric, marks = comparison.metric, []
     for standing in comparison.standings:
@@ -161,12 +159,7 @@ def say_not_worse(pair: Pair) -> str:
 def check_worse(comparison: Comparison, pairs: Sequence[tuple[str, str]]) -> list[Pair]:
     """Hold candidates against their baselines: a candidate fails if the whole interval of the difference is worse.
 
-    Args:
-        comparison: of all the models.
-        pairs: (candidate, baseline) names.
-
-    Returns:
-        The pairs, turned to candidate - baseline.
+    It returns the pairs, turned to candidate - baseline.
 
     Raises:
         GateFailed: at least one candidate is worse than chance can explain.

@@ -50,13 +50,9 @@ class JudgedRun:
 def read_judged(
     path: str | os.PathLike[str], metric: str | None = None, *, fails: bool = False, empty: bool = False
 ) -> JudgedRun:
-    """Return a run's answers with their marks by one metric, its first if none is named.
+    """Return a run's answers with their marks by one metric, its first if none is named; with `fails` only those that failed.
 
-    Args:
-        path: the run.
-        metric: the metric.
-        fails: only those that failed in part or altogether.
-        empty: also samples without an answer, where a mark counts for them: nothing can be shown of these.
+    `empty`: also samples without an answer, where a mark counts for them: nothing can be shown of these.
 
     Raises:
         DataError: the run is not finished, or has no answer.

@@ -205,9 +205,7 @@ def find_kind(run: Run) -> RunKind:
 def open_results(run: Run, *, partial: bool = False) -> Results:
     """Return what there is to say of a run, whatever its kind.
 
-    Args:
-        run: the run.
-        partial: whether one that broke off will do, where its kind can tell what is lacking.
+    `partial`: one that broke off will do, where its kind can tell what is lacking.
 
     Raises:
         DataError: it is not finished, or nothing installed knows its kind.

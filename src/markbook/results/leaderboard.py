@@ -156,14 +156,10 @@ def _resample_means(sheet: Sheet, order: Sequence[str], seed: int) -> Floats | N
 
 
 def in_groups(order: Sequence[Standing], different: Collection[tuple[str, str]]) -> tuple[Standing, ...]:
-    """Return the standings with their letters; a model without any value has none.
+    """Return the standings, best first, with their letters; a model without any value has none.
 
-    What resampling leaves open of a rank is widened to what the letters leave open: with few samples it leaves out ranks of
-    models that do not differ significantly.
-
-    Args:
-        order: best first.
-        different: the distinguishable pairs.
+    What resampling leaves open of a rank is widened to what the letters leave open: with few samples it leaves out
+    ranks of models that do not differ significantly. `different` are the distinguishable pairs.
     """
     names = [standing.model for standing in order if standing.summary.value is not None]
     letters_by_model = letters(names, different)
@@ -183,14 +179,10 @@ def in_groups(order: Sequence[Standing], different: Collection[tuple[str, str]])
 
 
 def letters(names: Sequence[str], different: Collection[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
-    """Return the letters of each model: two share one exactly if they are not distinguishable.
+    """Return the letters of each model, best first: two share one exactly if they are not `different`, in either order.
 
-    Insert and absorb (Piepho 2004). Beyond 200 sets, which takes a very odd pattern of differences, or 60 models they are
-    grouped by runs of neighbours instead; sharing a letter then still means not distinguishable.
-
-    Args:
-        names: best first.
-        different: the distinguishable pairs, in either order.
+    Insert and absorb (Piepho 2004). Beyond 200 sets, which takes a very odd pattern of differences, or 60 models they
+    are grouped by runs of neighbours instead; sharing a letter then still means not distinguishable.
     """
     if not names:
         return {}

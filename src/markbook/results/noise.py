@@ -29,7 +29,6 @@ class ModelNoise:
     n_single: int
     """Items with one value only, which say nothing of noise."""
     n_missing: int
-    """Values that are missing."""
     pass_hat: dict[int, Estimate]
     """pass^k by k with its interval, where all values are 0 or 1 and every item has as many."""
     repeats: dict[float, int]

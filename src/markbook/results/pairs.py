@@ -111,11 +111,7 @@ class Pair:
         return self.difference.se * math.sqrt(self.n) if self.difference.se else None
 
     def differences(self, width: float) -> Differences | None:
-        """Return how the differences vary, as far as it decides what could be shown; None without an error.
-
-        Args:
-            width: of the metric's range.
-        """
+        """Return how the differences vary over the metric's range, as far as it decides what could be shown; None without an error."""
         stats, sd, mean = self.difference.stats, self.sd, self.difference.value
         if sd is None or mean is None or self.n < 2 or "size" not in stats:
             return None

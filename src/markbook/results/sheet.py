@@ -84,7 +84,6 @@ class Headline:
     """What a report says first."""
 
     text: str = ""
-    """Empty where there is nothing to say."""
     step: str = ""
     """What to do next to know more; empty where nothing is left open."""
     scores: tuple[tuple[str, str, str], ...] = ()
@@ -147,12 +146,9 @@ class Cell:
 def make_cell(
     values: Sequence[float | Missing], limits: tuple[float, float], verdicts: Iterable[bool | None] = ()
 ) -> Cell:
-    """Return one cell of several answers: the mean of those with a value, the others counted.
+    """Return one cell of several answers to a sample, one at least: the mean of those with a value, the others counted.
 
-    Args:
-        values: of every answer to one sample, one at least.
-        limits: the metric's range.
-        verdicts: of each answer whether all tests passed.
+    `verdicts` say of each answer whether all tests passed.
 
     Raises:
         DataError: a value lies outside the range, as only a damaged file holds it.

@@ -339,11 +339,8 @@ def until_enough(
 ) -> StoppedRecord:
     """Do batches of samples in the drawn order until every model's difference is known well enough.
 
-    Args:
-        stopping: knows the order and what is enough.
-        journal: keeps the order, so that a resumed run has the same.
-        planned: samples that there would be without a rule.
-        step: does the samples of a batch, or finds them done, and returns the marks of all that were done so far.
+    The journal keeps the order, so that a resumed run has the same. `step` does the samples of a batch, or finds them
+    done, and returns the marks of all that were done so far; `planned` is how many there would be without a rule.
 
     Returns:
         What is to be said of the end (`results.stopping.describe_stop`).

@@ -188,14 +188,7 @@ class Replies:
     """A model's replies, each kept on disk before the next step."""
 
     def __init__(self, journal: RunWriter, generator: Any, watch: Watcher, total: int) -> None:
-        """Take up what a resumed run had; nothing of that is asked again.
-
-        Args:
-            journal: of the run.
-            generator: asks the model.
-            watch: is told of each reply.
-            total: how many questions there are in all.
-        """
+        """Take up what a resumed run had; nothing of that is asked again. `watch` is told of each of `total` replies."""
         self._journal, self._generator, self._watch = journal, generator, watch
         self._replies = {
             row.key: ModelReply(row.key, **read_fields(row, journal.folder, "text")) for row in journal.rows(COMPLETION)

@@ -88,10 +88,7 @@ Scores = list[dict[str, Any]]
 def conduct(kind: Kind[R, P] | str, request: R, watcher: Watcher | None = None) -> Run:
     """Do what is asked for, or go on with it, and return the finished run.
 
-    Args:
-        kind: a kind of run, or its name among the entry points `markbook.runs`.
-        request: its inputs and options.
-        watcher: is told of progress.
+    A kind of run may be named as among the entry points `markbook.runs`; the watcher is told of progress.
 
     Raises:
         MarkbookError: what the kind refuses, before anything is written; an output that cannot be written; a run to

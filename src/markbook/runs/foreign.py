@@ -28,7 +28,6 @@ class ImportOptions(RunOptions):
     """What is to be kept, and how a plain table is to be read."""
 
     columns: Mapping[str, str] = field(default_factory=dict)
-    """Which column says what."""
     results: str | os.PathLike[str] = option("", changes_results=False)
     """Another tool's file."""
 

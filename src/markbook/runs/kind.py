@@ -30,7 +30,6 @@ class Skipped:
 
     count: int
     first: Rejection | None
-    """None where nothing is skipped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,12 +152,7 @@ class Machines:
     """The workers and sandboxes of one run; a context manager."""
 
     def __init__(self, engine: str, workers: int | None) -> None:
-        """Start nothing.
-
-        Args:
-            engine: of `markbook list engines`.
-            workers: how many; None for as many as whoever starts them thinks right.
-        """
+        """Start nothing; `workers` is None for as many as whoever starts them thinks right."""
         self.engine = engine
         self.workers = workers
         self.executor: Executor | None = None
@@ -183,11 +177,7 @@ class Machines:
         return self._opened.enter_context(context)
 
     def begin_sandbox(self, settings: BoxSettings, most: int | None = 1) -> None:
-        """Let workers of a sandbox start while the inputs are still read.
-
-        Args:
-            settings: its own.
-            most: how many; None for all, where there is work for all.
+        """Let so many workers of a sandbox start while the inputs are still read; None for all, where there is work for all.
 
         Raises:
             EnvironmentUnfitError: this system cannot run solutions at all.
@@ -197,11 +187,7 @@ class Machines:
         self._begun = self.open(begin_sandbox(self.engine, settings, most))
 
     def start_sandbox(self, settings: BoxSettings, jobs: int | None = None) -> None:
-        """Start the sandbox.
-
-        Args:
-            settings: its own.
-            jobs: how many there will be at most.
+        """Start the sandbox for at most so many jobs.
 
         Raises:
             EnvironmentUnfitError: a machine cannot isolate the code well enough.

@@ -61,7 +61,6 @@ class RunOptions:
         section=MACHINE,
         changes_results=False,
     )
-    """Where the work runs: `local`, `ray`, or another of `markbook list engines`."""
     output: str | os.PathLike[str] = run_option(
         "generated", "-o", "--output", values=PATH, help="Folder for the run folder."
     )
@@ -76,7 +75,6 @@ class RunOptions:
     tags: Sequence[str] = run_option((), "--tag", repeats=True, metavar="TEXT", help="Tag (repeatable).")
     notes: str = run_option("", "--notes", metavar="TEXT", help="Free-text notes.")
     strict: bool = strict_option("Refuse (exit 65) if any row would be skipped.")
-    """Refuse to work if any row of the inputs would be skipped."""
     reports: Sequence[str] = option(("html",), changes_results=False)
     """The report plugins that the finished run is given; `markbook report` makes others later."""
 
@@ -107,7 +105,6 @@ class AskingOptions(RunOptions):
         # run.json of a run that is resumed may come from anybody, and such a name is code.
         danger=lambda name: "would import what it names" if ":" in name else "",
     )
-    """Who answers instead of a model: a generator plugin; what it is called stands in the manifest's config."""
     base_url: str = model_option(
         "",
         "--base-url",
@@ -193,7 +190,6 @@ class StoppingOptions(AskingOptions):
         section=GATES_AND_STOPPING,
         changes_results=False,
     )
-    """Whether that run may have been measured differently."""
     isolation: Literal["auto", "strict", "weak"] = option(
         "auto",
         "--isolation",
@@ -208,12 +204,7 @@ _Asking = TypeVar("_Asking", bound=AskingOptions)
 
 
 def with_answerer(options: _Asking, *, has_answers: bool, of: str) -> _Asking:
-    """Return the options with a name for whoever answers where only a generator is named.
-
-    Args:
-        options: of the run.
-        has_answers: whether there are answers already.
-        of: the option that names such.
+    """Return the options with a name for whoever answers where only a generator is named; `of` is the option that names answers.
 
     Raises:
         UsageError: neither answers nor a model or generator, or both.

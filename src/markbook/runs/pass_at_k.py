@@ -43,12 +43,7 @@ NO_TESTS = "the problem has no tests"
 
 
 def find_problem(tests: Sequence[Test], language: str = "") -> Missing | None:
-    """Return why no answer can be marked by these tests, None if they can be run.
-
-    Args:
-        tests: the problem's.
-        language: what they are written in; empty for Python. Of other languages only blank texts are seen.
-    """
+    """Return why no answer can be marked by these tests, None if they can be run; beside Python only blank texts are seen."""
     # Only tests that are a program and nothing else: what has its own input or assertion is not Python text as a
     # whole.
     programs = [test.program for test in tests if test == Test(program=test.program)]
@@ -195,9 +190,7 @@ class PassAtK(Metric):
     def measure_rows(self, candidates: Sequence[object], references: Sequence[object] | None) -> list[Measurement]:
         """Return one measurement a row.
 
-        Args:
-            candidates: for each problem a list of programs; a None among them is not an attempt.
-            references: for each problem its test program, or several, all of which must pass.
+        A None among a problem's programs is not an attempt; of several test programs all must pass.
 
         Raises:
             UsageError: no references.

@@ -50,11 +50,9 @@ class RowsSummary(TypedDict):
 
 
 def render_rows(rows: Iterable[Row], metrics: Mapping[str, Column]) -> dict[str, Content]:
-    """Return `results.jsonl` and `summary.json` of a run: what `RowsResults` reads.
+    """Return `results.jsonl` and `summary.json` of a run: what `RowsResults` reads; the main metric stands first.
 
-    Args:
-        rows: one an attempt, in an order that does not depend on luck.
-        metrics: what they are marked by, the main one first.
+    The rows, one an attempt, stand in an order that does not depend on luck.
     """
     # The rows are gone through once for the file and once a metric, which a generator does not stand.
     records = RowRecords(rows if isinstance(rows, Sequence) else list(rows))
@@ -221,9 +219,7 @@ class RowsResults(FilesView[RowRecord, RowsSummary]):
 def row_status(row: RowRecord, verdict: str = "") -> Status:
     """Return how an attempt stands: marked by all its metrics, by some, or by none.
 
-    Args:
-        row: the attempt's.
-        verdict: the metric that says whether all tests passed; empty where none does.
+    `verdict` is the metric that says whether all tests passed; empty where none does.
     """
     values = list(row["metrics"].values())
     verdict_value = row["metrics"].get(verdict)

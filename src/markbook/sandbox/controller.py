@@ -122,11 +122,8 @@ class Sandbox(WorkerBox):
     def run(self, jobs: Iterable[Job], *, stop: int | None = None) -> Iterator[tuple[Job, Outcome]]:
         """Execute every job; yield each with its outcome as it completes, longest expected first.
 
-        The outcomes do not depend on the number of workers or on the order.
-
-        Args:
-            jobs: may be made while others run.
-            stop: a descriptor; once it is readable, what runs is ended and so are the workers, until the next run.
+        The outcomes do not depend on the number of workers or on the order, and jobs may be made while others run.
+        `stop` is a descriptor; once it is readable, what runs is ended and so are the workers, until the next run.
 
         Raises:
             EnvironmentUnfitError: the workers cannot be started.

@@ -206,15 +206,9 @@ class ProgramSandbox(WorkerBox):
         pinned: bool = True,
         stop: int | None = None,
     ) -> None:
-        """Set up, starting nothing.
+        """Set up, starting nothing; `workers`, `isolation`, `at_most` and `pinned` are those of `Sandbox`, `stop` that of its `run`.
 
-        Args:
-            folders: what programs may read and run: the toolchains.
-            workers: how many run at once; one per usable core when None.
-            isolation: `auto` refuses below level B, `strict` below A, `weak` nothing.
-            at_most: leave out the layers above this level.
-            pinned: give each worker a processor of its own.
-            stop: a descriptor; once it is readable, what runs is ended and so are the workers, until the next run.
+        `folders` is what programs may read and run: the toolchains.
         """
         self.stop = stop
         self._worker_pool = WorkerPool(

@@ -197,14 +197,9 @@ class JobQueue:
             heapq.heappush(self._queues[self._owners[key]], (entry.priority, key))
 
     def pop(self, worker: int, *, stays: bool = False) -> QueuedJob | None:
-        """Return the next job for a worker: of its own samples or new ones, and only then of another's.
+        """Return the next job for a worker: of its own samples or new ones, and only then of another's; None if there is none.
 
-        Args:
-            worker: its number.
-            stays: only one that its examiner may have, too.
-
-        Returns:
-            None if there is none.
+        `stays`: only one that its examiner may have, too.
         """
         key = self._current.get(worker)
         if key is None or self._owners.get(key) != worker:

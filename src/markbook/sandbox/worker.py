@@ -179,15 +179,9 @@ class Worker:
         main: str = "supervisor",
         folders: Sequence[str] = (),
     ) -> None:
-        """Start it.
+        """Start it; `main` is the module in `guest` that it is: of solutions in Python, or the `runner` of programs.
 
-        Args:
-            interpreter: the Python that it runs by.
-            level: the isolation to try for.
-            number: its own among its fellows.
-            processor: the one to keep to.
-            main: the module in `guest` that it is: of solutions in Python, or the `runner` of programs.
-            folders: what programs may read and run.
+        It keeps to one processor and tries for the level of isolation; `folders` is what programs may read and run.
         """
         self.number = number
         self.jobs: list[Any] = []

@@ -238,13 +238,10 @@ class GuardedApp:
     """The guard in front of an application."""
 
     def __init__(self, app: ASGIApp, guard: Guard, admit: Callable[[Request], None]) -> None:
-        """Put a guard in front of it.
+        """Put a guard in front of an application, which is asked what is not refused.
 
-        Args:
-            app: is asked what is not refused.
-            guard: what a request has to be like.
-            admit: raises `Refused` where a request that is as it has to be finds no room; its body is not looked
-                at then, since under load a refusal has to cost little.
+        `admit` raises `Refused` where a request that is as it has to be finds no room; its body is not looked at
+        then, since under load a refusal has to cost little.
         """
         self._app = app
         self._guard = guard

@@ -20,19 +20,16 @@ from markbook.metrics.measure import ALIASES, expand, measure
 from markbook.row_keys import ITEM_KEYS
 from markbook.serve import requests
 from markbook.serve.guard import HEADERS, Guard, Refused, as_json, identify_client, read_object
-from markbook.serve.items import Defaults, read_items, with_prompt
-from markbook.serve.pool import PoolSettings
+from markbook.serve.items import BenchmarkShelf, Defaults, read_items, with_prompt
+from markbook.serve.pool import Pool, PoolSettings
 from markbook.serve.records import Busy, Closing, Order, Reward
 from markbook.serve.rewarder import rewards
+from markbook.serve.work_queue import Ticket
 from markbook.types import MissingKind, names_python
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import Receive, Scope, Send
-
-    from markbook.serve.items import BenchmarkShelf
-    from markbook.serve.pool import Pool
-    from markbook.serve.work_queue import Ticket
 
 
 # What the server counts, as Prometheus reads it.
@@ -119,7 +116,6 @@ class ServerSettings:
     benchmarks: Path | None = None
     """The folder whose benchmarks items may name; nothing else of this machine can be named."""
     most_items: int = 1024
-    """Items of one request."""
     deadline: float = 600.0
     """Seconds that a request is worked for at most."""
 

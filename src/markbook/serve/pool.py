@@ -159,14 +159,11 @@ class Pool:
         return len(recent) / max(1.0, time.monotonic() - recent[0]) if recent else 0.0
 
     def offer(self, client: str, orders: Sequence[Order], seconds: float, *, waited: float = 0.0) -> list[Ticket]:
-        """Take orders, all or none, and return a ticket for each.
+        """Take orders, all or none, and return a ticket for each; the clients have their turns one after the other.
 
-        Args:
-            client: who asks; the clients have their turns one after the other.
-            orders: what is to be marked.
-            seconds: how long they are waited for, where an order does not say; after that they are `timeout`, or out of
-                time where running took more of it than waiting.
-            waited: how many seconds their caller has waited already, such as for room.
+        `seconds` is how long they are waited for, where an order does not say; after that they are `timeout`, or out
+        of time where running took more of it than waiting. `waited` is how many their caller has waited already, such
+        as for room.
 
         Raises:
             Busy: too much waits already.

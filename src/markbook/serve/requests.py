@@ -28,10 +28,10 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 
 from markbook.errors import UsageError, suggest
 from markbook.serve.records import UnmarkableError
+from markbook.types import DAY
 
 MAX_CODE = 1 << 20
 """Characters of one program."""
-DAY = 86_400.0
 _MOST_NAME = 200
 _MOST_POINTS = 1e9
 
@@ -250,13 +250,7 @@ _Model = TypeVar("_Model", bound=BaseModel)
 def check(
     model: type[_Model], value: Mapping[str, object], at: str = "", bounds: Mapping[str, float] | None = None
 ) -> _Model:
-    """Return an object as its model has it.
-
-    Args:
-        model: what it has to be like.
-        value: what was sent.
-        at: where it stands in the request.
-        bounds: by field: the most that this server's settings let it be.
+    """Return an object as its model has it; `bounds` are, by field, the most that this server's settings let it be.
 
     Raises:
         UnmarkableError: a text holds half a character.

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Generic, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, TypedDict, TypeVar
 
 from markbook.errors import EnvironmentUnfitError, UsageError
 from markbook.languages import Toolchain
@@ -26,22 +26,17 @@ from markbook.sandbox import Stopped
 from markbook.sandbox.program import Executed, Phase, ProgramRun, ProgramSandbox
 from markbook.sandbox.turns import Lost, Seats, Steps, Turn, WorkerRole
 from markbook.sandbox.worker import Interpreter, WorkerPool
-from markbook.serve.guard import Refused, as_json, identify_client
+from markbook.serve.guard import Guard, Refused, as_json, identify_client
 from markbook.serve.items import toolchain
 from markbook.serve.marking import left
+from markbook.serve.pool import Pool, PoolSettings
 from markbook.serve.requests import MAX_CODE, RunCodeRequest, check
 from markbook.serve.sandbox_thread import Bell
 from markbook.types import Isolation, Limits
 
 if TYPE_CHECKING:
-    from typing import Literal
-
     from starlette.requests import Request
     from starlette.responses import Response
-
-    from markbook.serve.guard import Guard
-    from markbook.serve.pool import Pool, PoolSettings
-
 
 _MOST_FILES = 64
 _MOST_NAME = 255

@@ -149,17 +149,11 @@ class SandboxThread:
         most_bytes: int,
         remote: EngineSandboxes | None = None,
     ) -> None:
-        """Set up, starting nothing.
+        """Set up, starting nothing; `desk` is where its work waits, `callback` is told in this thread what became of each piece of it.
 
-        Args:
-            number: which of the lanes it is.
-            desk: where its work waits.
-            settings: of its sandbox.
-            callback: is told, in this lane's thread, what became of each piece of work.
-            pinned: its worker keeps to one processor, another than those of the lanes beside it.
-            most_jobs: pieces of work after which its worker is replaced.
-            most_bytes: resident memory of its worker beyond which that is replaced.
-            remote: does the work instead of a worker of this machine; what runs there runs to its own time limit.
+        Its worker is replaced after `most_jobs`, or beyond `most_bytes` of resident memory; `pinned`: it keeps to one
+        processor, another than those of the lanes beside it. `remote` does the work instead of a worker of this
+        machine; what runs there runs to its own time limit.
         """
         self._remote = remote
         self.number = number

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import html
 import math
 import resource
 import signal
@@ -23,6 +22,7 @@ from starlette.routing import Route
 
 from markbook.errors import DataError, OutputError, UsageError
 from markbook.installed import version
+from markbook.report.html import render_template
 from markbook.serve.guard import HEADERS, GuardedApp, Refused, as_json, impatient, refusal
 from markbook.serve.items import BenchmarkShelf
 from markbook.serve.marking import Figures, Marking, Scoring, ServerSettings
@@ -38,15 +38,6 @@ if TYPE_CHECKING:
 
 # The page that shows load.
 
-_STYLE = (
-    ":root{color-scheme:light dark;--bg:#fff;--fg:#1c2024;--line:#d5dae0;--dim:#59616b}"
-    "@media (prefers-color-scheme:dark){:root{--bg:#15181c;--fg:#e6e9ed;--line:#383f48;--dim:#a5adb8}}"
-    "body{font:16px/1.5 system-ui,sans-serif;max-width:44rem;margin:2rem auto;padding:0 1rem;color:var(--fg);background:var(--bg)}"
-    "p{margin:0;font-size:.8rem;font-weight:600;letter-spacing:.08em;text-transform:uppercase;color:var(--dim)}h1{margin:.1rem 0 1rem;font-size:1.6rem}"
-    "table{border-collapse:collapse;width:100%}td,th{padding:.3rem .6rem;text-align:left;font-weight:400;border-bottom:1px solid var(--line)}"
-    "td{font-weight:600;font-variant-numeric:tabular-nums}"
-)
-
 
 def page(pool: Pool, figures: Figures) -> str:
     """Return it, renewed by the browser every two seconds."""
@@ -61,13 +52,7 @@ def page(pool: Pool, figures: Figures) -> str:
         ("99 of 100 items within", _seconds(figures.quantile(0.99))),
         *((f"Items: {name}", count) for name, count in sorted(counts.items())),
     ]
-    cells = "".join(
-        f"<tr><th scope=row>{html.escape(name)}</th><td>{html.escape(str(value))}</td></tr>" for name, value in rows
-    )
-    return (
-        '<!doctype html><html lang=en><meta charset=utf-8><meta http-equiv=refresh content=2><meta name=viewport content="width=device-width">'
-        f"<title>markbook serve</title><style>{_STYLE}</style><main><p>Markbook</p><h1>Reward server</h1><table>{cells}</table></main></html>"
-    )
+    return render_template("serve.html.j2", rows=rows)
 
 
 def _seconds(value: float | None) -> str:
@@ -372,13 +357,7 @@ class _Server(uvicorn.Server):
 async def serve(
     settings: ServerSettings, sock: socket.socket, *, grace: float, ready: Callable[[_Server], None] | None = None
 ) -> None:
-    """Serve until told to end.
-
-    Args:
-        settings: of the server.
-        sock: where it listens.
-        grace: seconds that what was taken may still need when the server is told to end.
-        ready: is called once work is taken.
+    """Serve until told to end; what was taken may then still need `grace` seconds. `ready` is called once work is taken.
 
     Raises:
         EnvironmentUnfitError: this machine cannot isolate the code well enough.

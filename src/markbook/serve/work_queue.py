@@ -56,7 +56,6 @@ class SharedWork:
     tickets: list[Ticket] = field(default_factory=list)
     state: State = State.WAITS
     lane: int = -1
-    """Which lane runs it."""
 
 
 class _Client:

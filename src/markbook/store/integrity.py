@@ -63,11 +63,7 @@ def records(held: list[Segment]) -> list[dict[str, object]]:
 def find_damage(disk: Disk, folder: Path, manifest: Mapping[str, object]) -> Damage | None:
     """Return the first damage of a finished run's journal; None of a whole one, and of a run that is not finished.
 
-    Args:
-        disk: where it lies.
-        folder: the run's.
-        manifest: what its run.json holds. Without a seal, as before seals were written, rows are held against their own
-            checksums.
+    Without a seal in the manifest, as before seals were written, rows are held against their own checksums.
     """
     if manifest.get("status") not in FINISHED:
         return None

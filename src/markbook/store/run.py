@@ -211,13 +211,9 @@ class RunWriter:
         return (kind, key) in self._old
 
     def add(self, kind: str, key: Key, data: Mapping[str, object], *, remember: bool = True) -> None:
-        """Append a row unless its key is there already.
+        """Append a row, strings and whole numbers as its key within its kind, unless that is there already; no NaN.
 
-        Args:
-            kind: what sort of row.
-            key: strings and whole numbers that name it within its kind.
-            data: JSON values; no NaN.
-            remember: keep the key for `has`; a caller that never adds a key twice may save the memory.
+        `remember`: keep the key for `has`; a caller that never adds a key twice may save the memory.
 
         Raises:
             StorageError: the journal cannot be written; what was acknowledged is safe.
@@ -248,10 +244,7 @@ class RunWriter:
         return row_at(self._disk, self.folder / "journal", location)
 
     def publish(self, files: Mapping[str, Content]) -> None:
-        """Write reports, each whole or not at all.
-
-        Args:
-            files: content by path within the run folder; the paths are ours, never a model's words.
+        """Write reports, each whole or not at all; the paths within the run folder are ours, never a model's words.
 
         Raises:
             StorageError: a file cannot be written; the others stand, and the run stays resumable.

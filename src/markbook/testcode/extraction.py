@@ -86,12 +86,9 @@ _PROSE = re.compile(
 def extract(reply: str, is_code: Callable[[str], bool], entry_point: str = "") -> tuple[str, Step]:
     """Return the code in a reply, and how it was found.
 
-    That is `as_is`, or the step that found code, or `none`: nothing did, and the text is the whole reply.
-
-    Args:
-        reply: what the model wrote.
-        is_code: whether a text is code: `compiles`, or another notion of it (a body behind a prompt).
-        entry_point: the name that the code should define; among several blocks the one that does is taken.
+    That is `as_is`, or the step that found code, or `none`: nothing did, and the text is the whole reply. `is_code`
+    is `compiles`, or another notion of it (a body behind a prompt); among several blocks the one that defines
+    `entry_point` is taken.
     """
     is_all_code = len(reply) > PARSE_CAP or is_code(reply)
     if is_all_code and not _BARE_MARKER.search(reply):
@@ -158,9 +155,7 @@ def _names(text: str) -> frozenset[str] | None:
 def _list_blocks(reply: str, *, nested: bool = False) -> Iterator[tuple[str, str]]:
     """Yield the tag and the lines of each fenced block; of one that is inset, as in a list, without as many spaces.
 
-    Args:
-        reply: what the model wrote.
-        nested: a fence with a tag opens a block in the block, and one at the end of a line closes.
+    `nested`: a fence with a tag opens a block in the block, and one at the end of a line closes.
     """
     if "```" not in reply and "~~~" not in reply:
         return

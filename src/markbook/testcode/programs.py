@@ -91,11 +91,8 @@ _SHOWN = 60
 def find_fault(test: Test, entry: str = "") -> str:
     """Return why nobody can be marked by a test, empty if somebody can: a part is not Python, or would always pass.
 
-    The one rule for exams, tasks, the API and the server; `program_fault` and `fault` are its part about programs.
-
-    Args:
-        test: the test; of one that compares what a program prints only the code beside it is looked at.
-        entry: what it tests is called.
+    The one rule for exams, tasks, the API and the server; `program_fault` and `fault` are its part about programs. Of
+    a test that compares what a program prints only the code beside it is looked at.
     """
     trees: dict[str, ast.Module] = {}
     for name, source, mode in (
@@ -262,13 +259,10 @@ def complete_program(program: str, entry: str = "") -> str:
     """Return a program of tests with the calls of what it defines as tests and does not call itself.
 
     Those are test cases of unittest, functions named `test...` and methods of classes named `Test...` as pytest takes
-    them, and a function `check`, which is given what is tested. What stands under `if __name__ == "__main__":` is run
-    as in a script, `unittest.main()` and `pytest.main()` are left out. A last `sys.exit(status)` becomes the claim that
-    this is success. All other programs, and what is not Python, are returned as they are. Lines keep their numbers.
-
-    Args:
-        program: the tests.
-        entry: what they test is called; `check` is not called without.
+    them, and a function `check`, which is given the `entry` that is tested. What stands under `if __name__ ==
+    "__main__":` is run as in a script, `unittest.main()` and `pytest.main()` are left out. A last `sys.exit(status)`
+    becomes the claim that this is success. All other programs, and what is not Python, are returned as they are.
+    Lines keep their numbers.
     """
     is_checked = not entry or not _CHECK.search(program) or _CHECKED.search(program)
     if is_checked and not (any(word in program for word in _IN_LOOKS) and _LOOKS.search(program)):

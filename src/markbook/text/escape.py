@@ -74,12 +74,7 @@ def visible(text: str) -> str:
 
 
 def terminal(text: str, *, limit: int | None = None) -> str:
-    """Return the text as one line that cannot move the cursor, change colours or the window's title.
-
-    Args:
-        text: foreign words.
-        limit: cut to this many characters, the last one an ellipsis.
-    """
+    """Return foreign words as one line of `limit` characters at most that cannot move the cursor or change colours or a title."""
     line = visible(text.replace("\r\n", "\n")).replace("\n", " ").replace("\t", " ")
     return cut(line, limit)
 

@@ -26,13 +26,10 @@ _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(
 
 
 def make_schema(title: str, *records: type, closed: bool = False) -> Schema:
-    """Return the JSON schema of a record, or of any of several.
+    """Return the JSON schema of a record, or of any of several TypedDicts; `closed`: a key that is not declared is refused.
 
-    Args:
-        title: what it is called.
-        records: TypedDicts; a text in a field's `Annotated` is its description, a pair goes into its schema as it is, and
-            a TypedDict stands for what the code takes for a plain mapping.
-        closed: whether a key that is not declared is refused.
+    A text in a field's `Annotated` is its description, a pair goes into its schema as it is, and a TypedDict stands
+    for what the code takes for a plain mapping.
     """
     schemas = [_record(record, closed=closed) for record in records]
     schema = schemas[0] if len(schemas) == 1 else {"anyOf": schemas}

@@ -147,11 +147,9 @@ _NO_LABEL = re.compile(r"[^A-Za-z0-9@_.:-]+")
 
 
 def latex_table(table: Table, label: str) -> str:
-    """Return a table for a paper; it needs the package booktabs.
+    """Return a table for a paper, to refer to by its label; it needs the package booktabs.
 
-    Args:
-        table: finished cells.
-        label: to refer to it by; where it holds more than plain letters, digits and hyphens, a digest stands for the rest.
+    Where a label holds more than plain letters, digits and hyphens, a digest stands for the rest.
     """
     columns = "".join("r" if at in table.numeric else "l" for at in range(len(table.headers)))
     note = f" {latex(table.note)}" if table.note else ""

@@ -182,14 +182,11 @@ def write_arguments(value: object) -> str:
 def make_trace(
     steps: Sequence[Step], *, reader: str, agents: Iterable[str] = (), model_calls: Sequence[Step] = (), **facts: Any
 ) -> Trace:
-    """Return a trace of these steps with its totals counted.
+    """Return a trace of these steps, in order, with its totals counted.
 
-    Args:
-        steps: in order.
-        reader: the format's name.
-        agents: agents that act although no step may carry their name.
-        model_calls: every call of a model, where the log has a step for each; else those that carry tokens or a price.
-        facts: further fields of `Trace`; token sums and times come from the steps where they are not given.
+    `agents` act although no step may carry their name; `model_calls` is every call of a model, where the log has a
+    step for each, else those that carry tokens or a price; `facts` are further fields of `Trace`: token sums and
+    times come from the steps where they are not given.
     """
     steps = tuple(steps)
     named = (name for step in steps for name in (step.agent, step.target))

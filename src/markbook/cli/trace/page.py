@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
@@ -78,8 +77,7 @@ _RING = 150
 class RunPages:
     """The steps of each run in words, as many as a page can hold; the run that is asked for stands first.
 
-    Args:
-        label_at: the address that `markbook label --reasons` printed; empty for a page without links to it.
+    `label_at` is the address that `markbook label --reasons` printed; empty for a page without links to it.
     """
 
     def __init__(self, label_at: str = "") -> None:
@@ -111,19 +109,13 @@ class RunPages:
 
 def render_page(total: TraceSum, pages: RunPages) -> str:
     """Return the page of a file and the steps of its runs."""
-    from markbook.report.html import environment, policy, style, trust
+    from markbook.report.html import policy, read_part, render_template, style, trust
 
-    folder = Path(__file__).parent
-    looks = style() + (folder / "page.css").read_text(encoding="utf-8")
-    # This page alone has its blocks indented: what stands before them is not printed.
-    templates = environment().overlay(lstrip_blocks=True)
-    return templates.from_string((folder / "page.html.j2").read_text(encoding="utf-8")).render(
-        view(total),
-        shown=pages.shown,
-        with_steps={run["number"] for run in pages.shown},
-        style=trust(looks),
-        policy=policy(looks, ""),
-    )
+    looks = style() + read_part("trace.css")
+    return render_template(
+        "trace.html.j2", **view(total), shown=pages.shown, with_steps={run["number"] for run in pages.shown},
+        style=trust(looks), policy=policy(looks, ""),
+    )  # fmt: skip
 
 
 def find_link(address: str, name: str) -> str:

@@ -28,13 +28,7 @@ MAX_NAMES = 100_000
 
 
 class TraceSum:
-    """What is shown of a file.
-
-    Args:
-        name: of the file.
-        profile: of the metrics.
-        run_name: the run whose steps are shown, by its id or its number; the first if empty.
-    """
+    """What is shown of a file; `run_name` is the run whose steps are shown, by its id or its number, the first if empty."""
 
     def __init__(self, name: str, profile: str, run_name: str = "") -> None:
         self.name = name

@@ -210,7 +210,6 @@ class Grammar:
     updates: frozenset[str] = frozenset()
     """Kinds such as `i++`."""
     branches: frozenset[str] = frozenset()
-    """Kinds of an if."""
     alternatives: frozenset[str] = frozenset()
     """Kinds that stand in a branch and start again from the state before it."""
     loops: frozenset[str] = frozenset()

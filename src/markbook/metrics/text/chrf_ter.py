@@ -32,7 +32,6 @@ class Summed(Metric):
     count: Callable[[str, tuple[str, ...]], list[float] | Missing]
     """From a candidate and its references to counts, or to the reason why there are none."""
     value: Callable[[Sequence[float]], float]
-    """From counts to the number."""
     averages: bool = True
     """Whether the number over many texts is their mean; else it is made of their added counts."""
     version: int = 1
@@ -77,7 +76,6 @@ def _rows(measurements: Iterable[Measurement]) -> npt.NDArray[np.float64]:
 
 _MOST_ORDER = 20
 MAX_CHARACTERS = 1_000_000
-"""Of one text."""
 
 
 def chrf(*, char_order: int = 6, beta: float = 2.0, lowercase: bool = False) -> Summed:

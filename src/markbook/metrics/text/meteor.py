@@ -210,11 +210,7 @@ class _Lines:
         self._match(line, keys >> self._place_bits, keys & ((1 << self._place_bits) - 1))
 
     def match_stems(self, stems: Numbers) -> None:
-        """Match words with equal stems among those that are left over.
-
-        Args:
-            stems: each word's stem, which takes its place in what is left over.
-        """
+        """Match words with equal stems among those that are left over, where each word's stem takes its place."""
         stemmed = stems[self.words]
         bits = int(stemmed.max(initial=0)).bit_length()
         keys = (((self._line << bits) | stemmed) << self._place_bits) | self._place

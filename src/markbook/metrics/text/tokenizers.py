@@ -67,12 +67,9 @@ def vocabulary(name: str) -> Vocabulary:
 
 
 def cutter(name: str, *, lowercase: bool, keep_end: bool) -> Callable[[str], list[str]]:
-    """Return what cuts a text into the pieces that the vocabulary of this name takes.
+    """Return what cuts a text into the pieces that the vocabulary of this tokeniser takes.
 
-    Args:
-        name: of the tokeniser.
-        lowercase: whether the text is lower-cased first.
-        keep_end: whether white space at the end stays before the tokeniser sees it (Hugging Face keeps it).
+    `keep_end`: white space at the end stays before the tokeniser sees it (Hugging Face keeps it).
     """
 
     def pieces(text: str) -> list[str]:

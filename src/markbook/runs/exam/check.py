@@ -115,7 +115,6 @@ class WeakTest:
     answer: str
     """What it returns, whatever it is asked."""
     tests: tuple[int, ...]
-    """The numbers of the tests that it passes."""
     total: int
 
 

@@ -44,7 +44,6 @@ class ExamOptions(StoppingOptions):
         changes_results=False,
         kept="sources",
     )
-    """Files and folders of answers; none where a model is asked."""
     format: str = input_option(
         "auto",
         "--format",
@@ -64,7 +63,6 @@ class ExamOptions(StoppingOptions):
         "--skip-unavailable",
         help="Report problems whose language toolchain is not installed as missing, instead of refusing to run (exit 4).",
     )
-    """Leave out the problems in languages whose toolchains are not here, as missing, instead of refusing the exam."""
     timeout: float = rule_option(
         TIME_LIMIT, "--timeout", values=NumberRange(0.1, DAY), help="CPU time limit of a solution, in seconds."
     )
@@ -96,13 +94,11 @@ class ExamOptions(StoppingOptions):
     all_tests: bool = rule_option(
         False, "--all-tests", help="Programs that read and write: also run the tests after the first failure."
     )
-    """Go on with the tests of a program that reads and writes when it has failed one."""
     fresh_tests: bool = rule_option(
         False,
         "--fresh-tests",
         help="Functions and classes: load the solution again for each test, and flag tests whose result changes.",
     )
-    """Give every test of a function problem a freshly loaded solution of its own."""
     separate: bool = rule_option(
         True,
         "--in-process",
@@ -141,7 +137,6 @@ class ExamOptions(StoppingOptions):
         section=MACHINE,
         changes_results=False,
     )
-    """Give an attempt that was run before, in the same way, the outcome that it had."""
     strict: bool = strict_option("Refuse (exit 65) if any row would be skipped.")
     reports: Sequence[str] = option(REPORTS, changes_results=False)
 

@@ -195,13 +195,7 @@ class Tally:
         self.zero, self.partial = array("d", [0.0] * size), array("d", [0.0] * size)
 
     def add(self, index: int, outcome: Outcome, grade: Mark | None = None) -> Mark:
-        """Count one attempt at the problem in this place, and return its mark.
-
-        Args:
-            index: the problem's, among `samples`.
-            outcome: what the sandbox saw.
-            grade: its mark, where the caller has it: nothing is graded twice.
-        """
+        """Count one attempt at the problem in this place, and return its mark, which is `grade` where the caller has it."""
         # Summaries of what was counted before are no longer true.
         self._found.clear()
         sample = self.samples[index]
@@ -354,11 +348,8 @@ class Tally:
     def pass_at(self, k: int, *, base: bool = False) -> Estimate:
         """Return pass@k over the benchmark's problems, 0..1; a problem without an attempt counts as unsolved.
 
-        It has no value if a problem has attempts, but fewer than k.
-
-        Args:
-            k: the number of attempts.
-            base: whether the tests of the benchmark that this one extends are enough.
+        It has no value if a problem has attempts, but fewer than k. `base`: the tests of the benchmark that this one
+        extends are enough.
         """
         # Problems that nobody could judge are in neither the numerator nor the denominator.
         places = [index for index in range(len(self.samples)) if self._counts(index)]

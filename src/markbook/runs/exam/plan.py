@@ -66,7 +66,6 @@ class ExamPlan(Planned):
 
     options: ExamOptions
     paper: Benchmark
-    """The benchmark as it was read."""
     benchmark: Benchmark
     """The same without the tests that are at fault."""
     faults: Sequence[TestFault]

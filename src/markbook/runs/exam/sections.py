@@ -54,12 +54,7 @@ def chosen_places(tallies: Sequence[Tally]) -> list[int]:
 
 
 def choose_problems(view: ExamView, tallies: Sequence[Tally]) -> list[Problem]:
-    """Return the chosen problems in benchmark order, as many as fit.
-
-    Args:
-        view: the run.
-        tallies: its models, best first.
-    """
+    """Return the chosen problems in benchmark order, as many as fit; the models come best first."""
     places = chosen_places(tallies)
     tallies_shown = tallies[:MODELS_SHOWN]
     chosen = set(places)
@@ -221,12 +216,7 @@ _SCALE = Scale((0.0, 1.0))
 
 
 def exam_sections(tallies: Sequence[Tally], comparison: Comparison | None) -> list[Section]:
-    """Return the sections in the order in which people look.
-
-    Args:
-        tallies: the models, best first.
-        comparison: of the same models; None if there is only one.
-    """
+    """Return the sections in the order in which people look, of models best first; a single one has no comparison."""
     sections = [_scores(tallies, comparison)]
     if comparison is not None:
         sections.append(_differences(comparison))

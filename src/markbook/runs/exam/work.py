@@ -145,9 +145,7 @@ class SequentialExam:
     def until_enough(self, stop: Stopping, run: Callable[[Iterable[Attempt]], None]) -> StoppedRecord:
         """Run attempts, problem by problem in the drawn order, until enough is seen; return what there is to say.
 
-        Args:
-            stop: what decides.
-            run: runs those of these attempts that were not run yet, and adds their outcomes here.
+        `run` runs those of these attempts that were not run yet, and adds their outcomes here.
         """
         attempts: dict[str, list[Attempt]] = defaultdict(list)
         for model in self._plan.models:
@@ -230,14 +228,9 @@ def _mark_attempts(
 ) -> list[Sample]:
     """Run what is not run yet, and return the problems that some answer tried and none solved.
 
-    Args:
-        plan: what is to be done.
-        writer: of the run.
-        box: runs the answers.
-        watch: is told of each.
-        grades: takes up the grades, as many as stay decoded when the journal is read.
-        lacking: problems that wait for an answer of the model that is asked: theirs are run when all are there, because
-            only then is it known which is which.
+    `grades` takes up the grades, as many as stay decoded when the journal is read. `lacking` are problems that wait
+    for an answer of the model that is asked: theirs are run when all are there, because only then is it known which
+    is which.
     """
     # What the reports need of the inputs is put into the journal, so that they need nothing else.
     answers = plan.answers

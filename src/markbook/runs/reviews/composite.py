@@ -26,14 +26,10 @@ THRESHOLD = 0.8
 
 
 def time_score(seconds: float | None, *, profile: str = "corrected") -> float | Missing:
-    """Return the score of an execution time.
+    """Return the score of an execution time; None if it is unknown.
 
-    Corrected: 1 for t <= 1 s, else 1 / (1 + ln t), so in (0, 1] and never rising. Documented: 1 / (1 + ln(max(0.1, t))),
-    which is negative below 1/e s, has a pole there, and exceeds 1 up to 1 s.
-
-    Args:
-        seconds: the time; None if unknown.
-        profile: `corrected` or `documented`.
+    Corrected: 1 for t <= 1 s, else 1 / (1 + ln t), so in (0, 1] and never rising. Documented: 1 / (1 + ln(max(0.1,
+    t))), which is negative below 1/e s, has a pole there, and exceeds 1 up to 1 s.
     """
     if seconds is None:
         return Missing(MissingKind.ABSENT, "no execution time was given")
@@ -284,15 +280,8 @@ def label_stability(
 ) -> list[dict[str, float]]:
     """Return, for each review, how often each label comes out when the weights are uncertain.
 
-    Weights are drawn from a Dirichlet distribution around the stated ones (concentration `NEAR`); the same draws for
-    all reviews, so shares can be compared.
-
-    Args:
-        scores: complete metric scores of each review, 0..1.
-        weights: the stated weights; those of 0 stay 0.
-        draws: how many weight vectors.
-        seed: of the draws.
-        scale: from scores to labels.
+    Weights are drawn from a Dirichlet distribution around the stated ones (concentration `NEAR`), those of 0 stay 0;
+    the same draws for all reviews, so shares can be compared. The scores are complete and 0..1.
     """
     import numpy as np
 

@@ -79,8 +79,7 @@ class ReviewResults(ReviewsView):
     def sheet(self, metric: str | None) -> Sheet:
         """Return one number's marks by system and paper; a paper with several reviews of a system has their mean.
 
-        Args:
-            metric: such as `tier1.cosine_score`; the composite if none.
+        A metric is such as `tier1.cosine_score`; the composite if none.
 
         Raises:
             UsageError: a review has no such number.

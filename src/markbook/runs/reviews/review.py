@@ -77,11 +77,7 @@ from markbook.types import Attempt, Key, MissingKind, digest_text
 def make_plan(models: Sequence[str], config: ReviewConfig, options: JudgeOptions, *, reviews: int = 0) -> JudgePlan:
     """Return the plan for these judges; what is not said comes from the configuration.
 
-    Args:
-        models: one judge, or a panel.
-        config: its retries, deadline, seed and budget a review.
-        options: the rest.
-        reviews: how many there are, to turn the configuration's budget a review into the run's.
+    The number of reviews turns the configuration's budget a review into the run's.
 
     Raises:
         UsageError: as `plan_panel` and `check_plan`.

@@ -114,7 +114,6 @@ class ReviewOptions(RunOptions):
     output: Path = run_option(Path("generated"), "-o", "--output", values=FILE, help="Folder for the run folder.")
     strict: bool = strict_option("Stop at the first file or row that cannot be read (exit 65).")
     judging: JudgeOptions = field(default_factory=JudgeOptions)
-    """How judges are asked."""
     config: ReviewConfig | None = None
     """One that was made in Python, in place of a file."""
 

@@ -70,9 +70,7 @@ class Yardstick:
 def measure_yardstick(papers: Iterable[tuple[int, Sequence[Similarity]]], weights: Mapping[str, float]) -> Yardstick:
     """Return the yardstick of many papers.
 
-    Args:
-        papers: for each, how many human reviews it has and their similarities in the order (0,1), (0,2), (1,2), ...
-        weights: of the combined score.
+    Of each paper: how many human reviews it has and their similarities in the order (0,1), (0,2), (1,2), ...
     """
     pairs: dict[str, list[float]] = {name: [] for name in weights}
     best: dict[str, list[float]] = {name: [] for name in weights}

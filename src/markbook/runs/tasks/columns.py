@@ -88,14 +88,7 @@ class ScoreColumns:
     """Takes the scores of one task's rows under one pipeline."""
 
     def __init__(self, plan: TaskPlan, filtered: Filtered, places: dict[str, int], *, but: AbstractSet[str]) -> None:
-        """Start with no rows.
-
-        Args:
-            plan: the task's.
-            filtered: the pipeline.
-            places: where each sample's cell is, also in the task's other columns.
-            but: names that those have.
-        """
+        """Start with no rows; `places` says where each sample's cell is, also in the task's other columns, which have the names `but`."""
         self.names = ScoreNames(plan.scorers, but)
         self._plan, self._filtered, self._places = plan, filtered, places
         self._rows = 0

@@ -67,12 +67,7 @@ _MEASURES = ("process_results", "metric_list", "metrics")
 def sign_task(metric: str, signature: str, task: str, config: Mapping[str, Any], inputs: Mapping[str, str]) -> str:
     """Return a metric's signature with what else changes its numbers: the right answers, and what of an answer is marked.
 
-    Args:
-        metric: its name in results.
-        signature: its own; pass@k has none.
-        task: the task's name.
-        config: as run.json has it.
-        inputs: likewise; digests by name, of the task's own code among others.
+    `config` and `inputs` are run.json's; the inputs are digests by name, of the task's own code among others.
     """
     keys = config.get("tasks", {}).get(task, {})
     parts = [signature]
@@ -176,8 +171,7 @@ class TaskResults(TasksView):
     def sheet(self, metric: str | None) -> Sheet:
         """Return one metric's marks on the rows of all tasks that have it; a row's mark is the mean over its answers.
 
-        Args:
-            metric: its name in results, such as `bleu`; the first of the run's metrics if none.
+        A metric has its name in results, such as `bleu`; the first of the run's metrics if none.
 
         Raises:
             UsageError: no task of the run has this metric, or two measure different things by it.

@@ -107,13 +107,9 @@ class Workers:
 def start_workers(engine: str, count: int | None, answers: Path | None) -> Iterator[Workers | None]:
     """Yield where measuring may run; None for this process.
 
-    The workers start at once and import while the caller still reads. On this machine a caller who names no number
-    of workers gets none: fresh processes import the caller's script, which has to be written for that.
-
-    Args:
-        engine: of `markbook list engines`.
-        count: how many workers; on this machine the caller is one of them.
-        answers: the answers' file or folder; small ones are not worth a process here.
+    The workers start at once and import while the caller still reads; on this machine the caller is one of them. Here
+    a caller who names no number of workers gets none: fresh processes import the caller's script, which has to be
+    written for that. Small files of answers are not worth a process either.
     """
     if engine != "local":
         with other_engine(engine, count) as other:
@@ -142,13 +138,7 @@ def start_workers(engine: str, count: int | None, answers: Path | None) -> Itera
 
 
 def measure_items(metrics: Sequence[Metric], items: Sequence[Item], workers: Workers | None) -> list[list[Measurement]]:
-    """Return each metric's measurements of the items, in order, as one process would give them.
-
-    Args:
-        metrics: what measures.
-        items: what is measured.
-        workers: where; None for this process.
-    """
+    """Return each metric's measurements of the items, in order, as one process (`workers` is None) would give them."""
     if workers is None or len(items) < workers.many:
         return measure_together(metrics, items) if items else [[] for _ in metrics]
     away = [index for index, metric in enumerate(metrics) if _travels(metric)]

@@ -191,9 +191,8 @@ class TaskPlan:
     def requests(self, seed: int, *, continues: bool = False) -> list[PromptRequest]:
         """Return what a model is asked, in order.
 
-        Args:
-            seed: where the task states none.
-            continues: whether the model continues texts: then a system message is their beginning.
+        The seed counts where the task states none; `continues`: the model continues texts, so that a system message
+        is their beginning.
         """
         settings = make_settings(self.task.sampling, seed)
         requests = []

@@ -320,12 +320,7 @@ class ScoreNames:
     """The names under which scorers have spoken so far."""
 
     def __init__(self, scorers: Sequence[Scorer], others: Iterable[str] = ()) -> None:
-        """Start with those that are known before anything is scored.
-
-        Args:
-            scorers: the task's.
-            others: the names of its other metrics.
-        """
+        """Start with those that are known before anything is scored; `others` are the names of the task's other metrics."""
         self._scorers = scorers
         self._came: list[dict[str, None]] = [
             {} if scorer.renames else dict.fromkeys(scorer.known) for scorer in scorers

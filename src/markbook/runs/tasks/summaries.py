@@ -145,7 +145,6 @@ class TaskColumn:
     aggregation: Aggregation | None = None
     """Set where scorers gave what is summed up in another way than by its mean."""
     raws: Sequence[object] = ()
-    """What they gave."""
 
     @property
     def is_mean(self) -> bool:
@@ -318,16 +317,9 @@ def say_other_measures(metric: str, signatures: Mapping[str, str]) -> str:
 def summarise_group(
     name: str, columns: Sequence[TaskColumn], *, weight_by_size: bool, policy: Policy, seed: int
 ) -> Summary:
-    """Return a metric's number over the tasks of a group.
+    """Return a metric's number over the tasks of a group, a column each; without `weight_by_size` every task counts the same.
 
     Where the tasks measure it by other options or versions, as bleu does with another tokenizer, the note says so.
-
-    Args:
-        name: the group's.
-        columns: the metric's, one a task.
-        weight_by_size: whether every row counts the same; else every task does.
-        policy: how missing values count.
-        seed: of the bootstrap.
     """
     # A function of a task's own states no range: the others' is taken for it, where its numbers lie in it.
     limits = next((column.range for column in columns if column.range != UNBOUNDED), UNBOUNDED)
@@ -414,7 +406,6 @@ class ContextGap:
     """The name of the task in its fuller context."""
     second: str
     contexts: tuple[str, str]
-    """Their modes."""
     direction: Direction
     difference: float | None
     """The mean over the rows; None where they share none."""

@@ -51,7 +51,6 @@ class TaskOptions(StoppingOptions):
         changes_results=False,
         kept="sources",
     )
-    """A file of answers, or a folder with one file a task."""
     data: str | os.PathLike[str] | None = input_option(
         None,
         "--data",
@@ -60,7 +59,6 @@ class TaskOptions(StoppingOptions):
         changes_results=False,
         kept="sources",
     )
-    """A file of rows to use instead of the one that the tasks name."""
     limit: int | None = input_option(None, "--limit", values=CountRange(1), help="Maximum rows per task.")
     contexts: tuple[_ContextMode, ...] = input_option(
         (),
@@ -88,7 +86,6 @@ class TaskOptions(StoppingOptions):
         help="Send few-shot examples as chat turns, and the description as system message.",
         after="system",
     )
-    """Whether worked examples are asked as turns of their own, and a description as the system message."""
     num_fewshot: int | None = asking_option(
         None,
         "--num-fewshot",
@@ -96,7 +93,6 @@ class TaskOptions(StoppingOptions):
         help="Few-shot examples per prompt [default: the task's value].",
         after="turns",
     )
-    """Worked examples before each question, instead of what the task says."""
     judges: tuple[str, ...] = beside_a_model(
         (),
         "--judge",
@@ -172,7 +168,6 @@ class TaskOptions(StoppingOptions):
         # What only the user may allow: a resumed run's record alone does not turn it on.
         danger=would("run code that its tasks name"),
     )
-    """Whether what a task file names may be run: a Python file beside it, `package.module:factory`."""
     allow_unsafe_code: bool = option(
         False,
         "--allow-unsafe-code",
@@ -182,7 +177,6 @@ class TaskOptions(StoppingOptions):
         kept="sources",
         danger=would("run a model's programs with your rights"),
     )
-    """Whether code of a task that says `unsafe_code: true` may be run: it runs what models write, outside the sandbox."""
     allow_download: bool = option(
         False,
         "--allow-download",
@@ -192,7 +186,6 @@ class TaskOptions(StoppingOptions):
         kept="sources",
         danger=would("fetch data"),
     )
-    """Whether a data set of the Hugging Face hub that a task names may be fetched; its rows are known by their digest."""
     timeout: float = option(
         TIME_LIMIT,
         "--timeout",

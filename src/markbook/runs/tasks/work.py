@@ -165,14 +165,7 @@ def subset_plan(plan: Plan, names: Collection[str]) -> Plan:
 def ask_until_enough(
     stop: Stopping, plan: Plan, journal: RunWriter, mark: Callable[[Plan], MarkCollector]
 ) -> tuple[Plan, StoppedRecord]:
-    """Return the plan of the rows that it took, and what is to be said of the end.
-
-    Args:
-        stop: what decides.
-        plan: of all rows.
-        journal: of the run.
-        mark: asks and marks the rows of a plan.
-    """
+    """Return the plan of the rows that it took, and what is to be said of the end; `mark` asks and marks the rows of a plan."""
     marks: dict[str, Cell] = {}
     several = len(plan.tasks) > 1
     (model,) = stop.models
