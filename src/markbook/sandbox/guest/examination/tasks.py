@@ -390,7 +390,11 @@ def leave_to_solutions(
         if isinstance(statement, ast.Assign | ast.AnnAssign):
             is_open = reassigned is None and _is_empty(statement.value)
             names = {name for name in _list_targets(statement) if is_open or name in changed}
-        kept.append(_guard_by_names(statement, names) if names else statement)
+        kept.append(statement)
+        if names:
+            guard = ast.parse(f"try:\n    {', '.join(sorted(names))}\nexcept NameError:\n    pass").body[0]
+            guard.handlers[0].body = [statement]  # type: ignore[attr-defined]  # of the `try`
+            kept[-1] = guard
         theirs |= names
     return kept, theirs
 
@@ -416,12 +420,6 @@ def keeps_given(code: str, given: list[list[str]]) -> bool:
             not bound.count(name) or (bound.count(name) == 1 and definitions.get(name) == how) for name, how in given
         )
     )
-
-
-def _guard_by_names(statement: ast.stmt, names: set[str]) -> ast.stmt:
-    guard = ast.parse(f"try:\n    {', '.join(sorted(names))}\nexcept NameError:\n    pass").body[0]
-    guard.handlers[0].body = [statement]  # type: ignore[attr-defined]  # of the `try`
-    return guard
 
 
 # Which constants of a benchmark's prompt are the tests' own, whatever a solution calls by their names.
