@@ -82,7 +82,7 @@ class DeepEval:
                 way = columns[name].direction
                 columns[name] = replace(columns[name], note=f"{contradict}: {way} is assumed to be better.")
         # A score does not depend on the threshold that it is held to; whether a case passed depends on all of them.
-        settings: dict[str, dict[str, object]] = {"success": {}}
+        settings: dict[str, dict[str, object]] = {"success": {"metrics": sorted(facts)}}
         for name, kind, values in ((name, kind, values) for name, of in facts.items() for kind, values in of.items()):
             fact = sorted(values, key=str) if len(values) > 1 else next(iter(values), None)
             for concerned in ("success",) if kind == "threshold" else (name, "success"):
@@ -172,8 +172,7 @@ class Promptfoo:
             asserted.setdefault(key, {}).update(
                 (words(dict(assertion)), assertion) for assertion in _assertions(result)
             )
-            components = objects(mapping(result.get("gradingResult")).get("componentResults"))
-            of_tests = [*_assertions(result), *(mapping(part.get("assertion")) for part in components)]
+            of_tests = [*_assertions(result), *(mapping(part.get("assertion")) for part in _components(result))]
             stated |= {str(test["metric"]) for test in of_tests if test.get("metric")}
         columns = collect_columns(rows, first=("score", "pass"), directions=dict.fromkeys(stated, "higher"))
         signed = {
@@ -214,21 +213,39 @@ def _name_columns(
     return [replace(row, model=names[row.model, at]) for at, row in zip(numbers, rows, strict=True)], tuple(notes)
 
 
-_GRADED = re.compile(r"(not-)?(.*rubric|model-graded.*|g-eval|factuality|.*-relevance|context-.*|similar|classifier)")
+_GRADED = re.compile(
+    r"(not-)?(.*rubric|model-graded.*|g-eval|factuality|.*-relevance|context-.*|similar|classifier|moderation|select-best)"
+)
 """Assertions that a model judges; the others do not heed which one grades."""
+_VARIABLE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
 
 def _assertions(result: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
-    """Yield what a test asserts, sets of assertions and their parts one by one; of `pass` alone what a test has to reach."""
-    case = mapping(result.get("testCase"))
-    if case.get("threshold") is not None:
-        yield {"metric": "pass", "threshold": case["threshold"]}
-    waiting = objects(case.get("assert"))
+    """Yield what a test asserts, sets of assertions and their parts one by one; of `pass` alone what a test has to reach.
+
+    A name may hold variables of the test. Of a test that is not there the results say what it asserts.
+    """
+    case, variables = mapping(result.get("testCase")), mapping(_get_vars(result))
+    options = mapping(case.get("options"))
+    for metric, name in (("pass", "threshold"), ("score", "assertScoringFunction")):
+        if case.get(name) is not None:
+            yield {"metric": metric, name: case[name]}
+    waiting = objects(case.get("assert")) or objects([part.get("assertion") for part in _components(result)])
     for assertion in waiting:
         waiting += [{"metric": assertion.get("metric"), **part} for part in objects(assertion.get("assert"))]
-        graded = mapping(case.get("options")) if _GRADED.fullmatch(str(assertion.get("type"))) else {}
-        defaults = {name: graded[name] for name in ("provider", "rubricPrompt") if graded.get(name)}
-        yield {**defaults, **{name: value for name, value in assertion.items() if name != "assert"}}
+        of_test = (
+            "transform",
+            *(("provider", "rubricPrompt") if _GRADED.fullmatch(str(assertion.get("type"))) else ()),
+        )
+        defaults = {name: options[name] for name in of_test if options.get(name)}
+        facts = {**defaults, **{name: value for name, value in assertion.items() if name != "assert"}}
+        if isinstance(metric_name := facts.get("metric"), str):
+            facts["metric"] = _VARIABLE.sub(lambda name: str(variables.get(name[1], name[0])), metric_name)
+        yield facts
+
+
+def _components(result: Mapping[str, object]) -> list[Mapping[str, object]]:
+    return objects(mapping(result.get("gradingResult")).get("componentResults"))
 
 
 def _list_facts(assertions: Mapping[str, Mapping[str, object]], metric: str) -> dict[str, object]:

@@ -28,7 +28,7 @@ from markbook.foreign.reading import (
 )
 from markbook.marks import Row
 from markbook.measurements import find_direction
-from markbook.row_keys import is_failure, parse_map
+from markbook.row_keys import find_model, is_failure, parse_map
 from markbook.text.format import read_number
 from markbook.types import Direction, Missing, MissingKind
 
@@ -135,6 +135,8 @@ class _Table:
 
     columns: Mapping[str, str]
     """Which column says what, of those that some row has."""
+    names_model: bool = False
+    """Whether only the column that the user named says of which model a row is."""
     has_models: bool = False
     has_repeats: bool = False
     is_numbered: bool = True
@@ -145,7 +147,7 @@ class _Table:
         """Go through the file once: in JSON Lines each row may have other keys."""
         columns = dict(probe.columns or {role: role for role in ROLES})
         columns.pop(BETTER, None)
-        table = cls(columns)
+        table = cls(columns, names_model=bool(probe.columns))
         lacking = set(columns)
         first: Mapping[str, object] | None = None
         for line in read_table(probe.path, numbers="open"):
@@ -167,6 +169,8 @@ class _Table:
 
     def cell(self, record: Mapping[str, object], role: str) -> Any:
         """Return what a row says in a role, None where it does not."""
+        if role == "model" and not self.names_model:
+            return find_model(record)
         return record.get(self.columns[role]) if role in self.columns else None
 
 
@@ -232,7 +236,9 @@ class TauBenchResults:
                 lost["no task"] += 1
                 continue
             trial, error = element.get("trial"), mapping(element.get("info")).get("error")
-            reward = missing_failure(error) if error else read_value(element.get("reward"))  # a crash is noted as 0.0
+            reward = (
+                missing_failure(error) if is_failure(error) else read_value(element.get("reward"))
+            )  # a crash is noted as 0.0
             index = trial if isinstance(trial, int) and trial > 0 else 0
             rows.append(Row(file_stem(probe.path), words(element["task_id"]), {"reward": reward}, index))
         return Marked(rows, collect_columns(rows), "", dict(lost))

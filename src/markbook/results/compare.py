@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from markbook.errors import DataError, UsageError, suggest
-from markbook.marks import OTHER_TOOL
+from markbook.marks import OTHER_TOOL, RIGHT_ANSWER
 from markbook.measurements import SIGNIFICANCE
 from markbook.results.alignment import is_mixed, merge_sheets, places_and_ids
 from markbook.results.comparison import Comparison, compare_sheet
@@ -94,8 +94,9 @@ def differing(
     pairs = [(first[task], second[task]) for task in common]
     # Tasks of other names, as another tool's are: where each run measured all of its own alike, these two can be set
     # side by side.
-    if not common and len(set(first.values())) == len(set(second.values())) == 1:
-        pairs = [(next(iter(first.values())), next(iter(second.values())))]
+    wholes = [{signature for signature in side.values() if RIGHT_ANSWER not in signature} for side in (first, second)]
+    if not common and len(wholes[0]) == len(wholes[1]) == 1:
+        pairs = [(own, other) for own in wholes[0] for other in wholes[1]]
     for signature, other in pairs:
         tools = [side.partition("|")[0] for side in (signature, other) if side.startswith(OTHER_TOOL)]
         if tools and tools != [tools[0]] * 2:

@@ -2,7 +2,7 @@
 
 Terminal, Markdown, HTML and sites show one score alike: 43.9 with [21.4, 66.7] where the range is 0..1 (points of 100),
 0.44 with [0.21, 0.67] in any other range, and `NOTHING` where a value is missing. An interval has the digits of its value.
-Files whose format is documented have numbers of their own: 0..100, rounded to two decimals.
+Only documented files (`runs.exam.score_tables`) and gates (`results.gates`) have two decimals of a percent.
 """
 
 from __future__ import annotations

@@ -102,9 +102,11 @@ def test_deepevals_thresholds_say_which_way_is_better(tmp_path, name, reached, w
     assert found["pairs"][0]["better"] == ("low" if way == "lower" else "high")
     note = "In 1 of 10 cases the verdict on Bias contradicts the others: lower is assumed to be better."
     assert any(note in one for one in found["notes"]) is is_mixed
+    report = run_cli("report", paths[0], "--format", "md", "--output", "-").stdout
+    assert (note in report) is is_mixed
 
 
-@pytest.mark.parametrize("name", ["hallucination", "non_toxicity"])
+@pytest.mark.parametrize("name", ["hallucinations", "violation_rate"])
 @pytest.mark.parametrize(
     ("tool", "is_stated"), [("inspect", True), ("inspect", False), ("promptfoo", True), ("promptfoo", False)]
 )
@@ -132,7 +134,7 @@ def test_what_letters_and_assertions_say_wins_over_the_name(tmp_path, tool, is_s
 
     found = json.loads(run_cli("compare", *paths, "--metric", name, "--json").stdout)
 
-    is_lower = not is_stated and name == "hallucination"
+    is_lower = not is_stated and name == "hallucinations"
     assert (found["direction"], found["pairs"][0]["better"]) == (("lower", "bad") if is_lower else ("higher", "good"))
     words = (
         "lower is assumed to be better, from its name"

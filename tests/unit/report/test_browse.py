@@ -752,6 +752,20 @@ def test_a_run_that_ended_meanwhile_is_read_anew(tmp_path):
     assert "<output>4 attempts</output>" in after
 
 
+def test_a_trend_says_that_less_is_better_and_breaks_where_more_is(tmp_path):
+    (tmp_path / "t.csv").write_text("item,score\n" + "".join(f"q{at},{at % 2}\n" for at in range(6)))
+    for way in ("lower", "lower", "higher"):
+        columns = f"item=item,score=score,better={way}"
+        assert markbook("import", tmp_path / "t.csv", "--map", columns, "-o", tmp_path / "out")[0] == 0
+    site = RunSite(tmp_path / "out")
+
+    page = site.page(f"/trend/{number_in(site)}", {})
+
+    assert "Lower is better." in page
+    assert re.findall(r'<td class="num">([^<]*)</td></tr>', page) == ["–", "+0.0", "–"]
+    assert "Not joined to the runs before: more is better." in page
+
+
 def test_scores_beyond_a_hundred_stay_inside_the_trend(tmp_path):
     for name, value in (("a", 350.0), ("b", 120.0)):
         run = task_run(tmp_path / name, [task_row(0, 0.5)])

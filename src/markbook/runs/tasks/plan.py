@@ -21,6 +21,7 @@ from markbook.errors import ConfigError, DataError, UsageError, suggest
 from markbook.files.jsonl import Rejection
 from markbook.judge.client import Judged, to_record
 from markbook.judge.metric import JudgeMetric, Memory
+from markbook.measurements import note_direction
 from markbook.model import PromptRequest
 from markbook.model.cassette import Cassette
 from markbook.runs.asking import JUDGEMENT, JUDGEMENT_GAP, make_settings, sampling_with, sum_paid
@@ -438,10 +439,10 @@ def _warnings(plans: Sequence[TaskPlan], options: TaskOptions) -> list[str]:
         if not plan.answers.attempts:
             warnings.append(f"{plan.task.name}: no answers in {options.predictions}")
     warnings += [
-        f"{plan.task.name}: {scored.key}: lower is assumed to be better, from its name; higher_is_better in the file decides"
+        f"{plan.task.name}: {note} `higher_is_better` in the file decides."
         for plan in plans
         for scored in (scored for scorer in plan.scorers for scored in scorer.known.values())
-        if scored.stated is None and scored.direction == "lower"
+        if scored.stated is None and (note := note_direction(scored.key))
     ]
     warnings += [
         f"{plan.task.name}: the first token of each text is left out, for no server says how likely it is;"
