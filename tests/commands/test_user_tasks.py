@@ -269,7 +269,7 @@ def what_do_the_two_best_disagree_on(user):
 def which_item_is_flaky(user):
     user.click(RUN)
     user.click("a:has-text('Flaky samples')")
-    user.sees("samples at which one model's answers differ")
+    user.sees("samples on which one model's attempts differ")
 
 
 def show_me_all_timeouts(user):

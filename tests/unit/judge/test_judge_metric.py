@@ -390,7 +390,7 @@ def test_a_panel_on_the_command_line_says_how_far_it_agrees(tmp_path):
     panel = json.loads(out)["panels"]["judge"]
     assert code == 0, err
     assert (panel["value"], panel["n"], panel["judges"]) == (1.0, 9, ["openai:a", "openai:b"])
-    assert "agreement is 1.000 (Krippendorff's alpha over 9 marks)" in shown
+    assert "agreement is 1.00 (Krippendorff's alpha over 9 marks)" in shown
 
 
 @pytest.mark.parametrize(

@@ -539,7 +539,7 @@ def test_the_matrix_is_a_heat_map_of_samples_by_models(serve, folder):
     assert f"{len(flips)} samples on which" in flaky
     rows = [[float(score) for score in re.findall(r">([\d.]+)</a></td>", row)] for row in differ.split("<tr>")[2:]]
     assert [round(sum(row)) for row in rows] == sorted(round(sum(row)) for row in rows)
-    assert "lowest mean first. Columns: best model first." in differ
+    assert "Rows: lowest mean first. Columns: best model first." in differ
 
 
 @pytest.mark.parametrize("reverse", [False, True])

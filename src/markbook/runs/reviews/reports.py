@@ -151,7 +151,7 @@ REVIEWS_SHOWN = 40
 """Of one paper; results.jsonl has all."""
 _TIERS = {
     "tier1": ("Tier 1: text", "Similarity of the generated review to the human ones, and the time it took."),
-    "tier2": ("Tier 2: judge", "Scores given by a model. `markbook judge check` measures how reliable that judge is."),
+    "tier2": ("Tier 2: judge", "Scores given by a model; markbook judge check measures how reliable that judge is."),
     "tier3": ("Tier 3: trace", "How the agents worked together, from the trace of their run."),
     "composite": (
         "Composite",
