@@ -47,6 +47,7 @@ CHANNELS = {
     "        return at(n, f) is not None\n    except RecursionError:\n        return False\n"
     "n = max(n for n in range(900, 1000) if works(n, lambda: re.I | re.I))\n"
     "print('later' if works(n, lambda: re.I | 123456) else 'first')\nre.I | 123456",
+    "low limit": "import sys\ntry:\n    sys.setrecursionlimit(80)\n    print('first')\nexcept ValueError:\n    print('later')",
     "thread": "import threading, time\nprint('first', flush=True)\n"
     "threading.Thread(target=lambda: (time.sleep(.05), print('later')), daemon=True).start()",
 }  # fmt: skip
@@ -107,6 +108,7 @@ def meet(box, code, numbers, **limits):
         ("if n == 3: exit(3)", "RTE", ""),
         ("def f(n): return f(n + 1)\nif n == 3: f(0)", "RTE", ""),
         ("if n == 3: print(4)", "WA", ""),
+        ("def f(k): return f(k - 1) if k else b'a'.decode('cp437')\nf(992 if n == 3 else 0)", "RTE", ""),
     ],
 )
 def test_a_test_that_fails_ends_as_by_itself_and_changes_no_other(box, bad, result, limit):
