@@ -4,6 +4,7 @@ import pytest
 from support.exam_kit import answer, hold, rows
 
 from markbook.sandbox import Job, Sandbox
+from markbook.sandbox.guest.examination.stateless import leaves_nothing
 from markbook.types import Limits, ProblemType, Sample, Test
 
 # Each says `later` if it finds what an earlier test has left, and leaves it.
@@ -46,6 +47,7 @@ CHANNELS = {
     "        return at(n, f) is not None\n    except RecursionError:\n        return False\n"
     "n = max(n for n in range(900, 1000) if works(n, lambda: re.I | re.I))\n"
     "print('later' if works(n, lambda: re.I | 123456) else 'first')\nre.I | 123456",
+    "low limit": "import sys\ntry:\n    sys.setrecursionlimit(80)\n    print('first')\nexcept ValueError:\n    print('later')",
     "thread": "import threading, time\nprint('first', flush=True)\n"
     "threading.Thread(target=lambda: (time.sleep(.05), print('later')), daemon=True).start()",
 }  # fmt: skip
@@ -53,11 +55,34 @@ CHANNELS = {
 
 def test_nothing_of_a_test_is_there_in_the_next(tmp_path):
     expected = ("first", "later", "later", "first")
-    tests = [{"stdin": "a\nb\n", "stdout": word} for word in expected]
+    tests = [{"stdin": f"a\nb\n{number}", "stdout": word} for number, word in enumerate(expected)]
     answers = [answer("p", text, name) for name, text in CHANNELS.items()]
     run = hold(tmp_path, [{"task_id": "p", "problem": "x", "tests": tests}], answers, all_tests=True)
     results = {name: [test["result"] for test in row["test_details"]] for name in CHANNELS for row in rows(run, name)}
     assert {name: result for name, result in results.items() if result != ["AC", "WA", "WA", "AC"]} == {}
+
+
+def test_the_order_of_freed_memory_tells_nothing_of_a_test_with_the_same_input(box):
+    code = """
+def addresses(xs):
+    return [int(repr(x)[18:-1], 16) for x in xs]
+def look():
+    ns = addresses([object() for _ in range(600)])
+    return sum(p > q for p, q in zip(ns, ns[1:])) > 560
+seen = look()
+print(2 if seen else 1)
+xs = [object() for _ in range(60000)]
+xs = [x for _, x in sorted(zip(addresses(xs), xs), reverse=seen)]
+for i in range(len(xs)):
+    xs[i] = None
+"""
+    tests = tuple(Test(stdin="x", stdout=f"{1 + number % 2}\n") for number in range(6))
+    sample = Sample(id="x", tests=tests, problem_type=ProblemType.STDIN)
+    ((_, outcome),) = box.run([Job("k", code, sample, Limits(seconds=3.0), all_tests=True)])
+
+    assert leaves_nothing(code)
+    assert len({test.result for test in outcome.tests[::2]}) == len({test.result for test in outcome.tests[1::2]}) == 1
+    assert outcome.tests[0].result != outcome.tests[1].result
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +108,7 @@ def meet(box, code, numbers, **limits):
         ("if n == 3: exit(3)", "RTE", ""),
         ("def f(n): return f(n + 1)\nif n == 3: f(0)", "RTE", ""),
         ("if n == 3: print(4)", "WA", ""),
+        ("def f(k): return f(k - 1) if k else b'a'.decode('cp437')\nf(992 if n == 3 else 0)", "RTE", ""),
     ],
 )
 def test_a_test_that_fails_ends_as_by_itself_and_changes_no_other(box, bad, result, limit):

@@ -35,6 +35,8 @@ _REHEARSALS = 8
 """After so many runs the interpreter has adapted this code to what it sees."""
 _REHEARSED = "def f(x):\n    return x\n\nfor n in range(3):\n    f(str(n))\n"
 _MOST_DEEP = (1 << 31) - 1
+_SPARED = 100
+"""So many calls less deep may a later test in a process be: what is done once, such as an import, takes none of them there."""
 _MOST_EXIT = 1 << 63
 FLUSH_FAILED = 120
 """The exit status of an interpreter that could not write all that was printed."""
@@ -51,18 +53,20 @@ def run(ends: list[int], stage: Stage, guard: Guard) -> NoReturn:
         gc.enable()
         # and as deep: the frames below the program are ours, and neither count nor are seen in its limit
         frame: FrameType | None = sys._getframe()  # noqa: SLF001 - the only way to count them
-        get, put, own = sys.getrecursionlimit, sys.setrecursionlimit, 1
+        get, put, frames = sys.getrecursionlimit, sys.setrecursionlimit, 1
         while frame is not None:
-            own, frame = own + 1, frame.f_back
+            frames, frame = frames + 1, frame.f_back
+        own = frames
 
         def setrecursionlimit(limit: int, /) -> None:
-            put(min(limit + own, _MOST_DEEP) if limit > 0 else limit)
+            put(max(1, min(limit + own, _MOST_DEEP)) if limit > 0 else limit)
 
         put(get() + own)
         sys.setrecursionlimit, sys.getrecursionlimit = setrecursionlimit, lambda: get() - own
         source, limits = os.dup(0) if turns else 0, (sys.getrecursionlimit(), sys.get_int_max_str_digits())
         while not (status := _main(code, seed, is_last=not turns)) and turns:
             os.write(turns[0], b"\0")
+            own = frames - _SPARED
             _forget(source, *limits)
             if not os.read(turns[0], 1):
                 break

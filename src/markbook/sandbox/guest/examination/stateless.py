@@ -14,7 +14,9 @@ own. A wrong yes here would let a program remember; a wrong no costs a fork. So 
   and sets nothing on a stream that closing it would call.
 
 What stays observable are addresses of objects, by default representations and the order of sets of them: they tell the age
-of the process, and a program that is made for it can leave bits in the order in which it frees what it has made.
+of the process, and a program that is made for it can leave bits in the order in which it frees what it has made. They say
+nothing of what is expected; and where one input is to give different outputs, which of them is due they cannot say, since
+tests of such a problem never share.
 """
 
 from __future__ import annotations

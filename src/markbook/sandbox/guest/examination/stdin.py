@@ -100,7 +100,9 @@ def examine(
     if refused is not None:
         error = {**refused["error"], "result": "CE"}
         return {**refused, "error": error, "tests": [{**error, "v": "separated"}] * len(task.tests)}
-    shares = type(code) is not str and len(task.sound) > 1 and stateless.leaves_nothing(job["code"])
+    # only where one input is expected to give two outputs could it be of use to know which test it is
+    pairs = {(test["stdin"], test["stdout"]) for test in task.tests if type(code) is not str}
+    shares = len(task.sound) > 1 and len(dict(pairs)) == len(pairs) > 0 and stateless.leaves_nothing(job["code"])
     runs = ProgramRuns(channel, job, code, shares=shares)
     results: list[Result] = []
     hit = ""
