@@ -145,11 +145,11 @@ def deepeval(folder: Path, model: int, *, old: bool = False) -> Path:
     cases = []
     for item in range(ITEMS):
         value = None if item in BROKEN else mark(model, item)
-        metric = {"name": "Correctness", "threshold": 0.5, "success": bool(value), "score": value}
+        metric = {"name": "Correctness", "threshold": 0.5, "success": (value or 0) >= 0.5, "score": value}
         metric["error"] = "the judge did not answer" if item in BROKEN else None
         cases.append(
             {
-                "name": f"test_case_{item}", "input": prompt(item), "actualOutput": str(2 * item), "success": bool(value),
+                "name": f"test_case_{item}", "input": prompt(item), "actualOutput": str(2 * item), "success": (value or 0) >= 0.5,
                 "metricsMetadata" if old else "metricsData": [metric],
             }
         )  # fmt: skip
