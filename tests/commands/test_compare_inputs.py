@@ -384,7 +384,7 @@ def test_a_number_of_the_whole_is_not_passed_off_as_the_mean_of_its_rows(folder)
     code, out, err = command("compare", *runs, "--fail-under", "corpus_bleu=10%")
 
     assert found["metric"] == "mean of the rows' corpus_bleu"
-    assert any("a number of all rows together" in note for note in found["notes"])
+    assert any("computed from all rows together" in note for note in found["notes"])
     assert (code, out) == (2, "")
     assert "no threshold can be held here" in err
 

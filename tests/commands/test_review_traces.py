@@ -111,7 +111,7 @@ def test_the_same_systems_agents_are_shown_whatever_the_order_of_the_reviews(tmp
         assert markbook("report", only_run(folder / "out"), "--format", "latex", "--output", folder)[0] == 0
         text = (folder / "report.tex").read_text()
         pages.append(
-            re.findall(r"Who addressed whom: (\w+).*?\\label\{tab:(agents-\d)\}(.*?)\\bottomrule", text, re.DOTALL)
+            re.findall(r"Messages between agents: (\w+).*?\\label\{tab:(agents-\d)\}(.*?)\\bottomrule", text, re.DOTALL)
         )
 
     assert [(system, label) for system, label, _ in pages[0]] == [
