@@ -545,7 +545,7 @@ def test_the_terminal_says_what_it_took(tmp_path, inputs):
         _, _, out, _ = run(tmp_path, *inputs, *PAIR, *judge)
 
     calls = server.calls
-    assert f"Judge openai:gpt-4o-mini: {calls} requests, 0 answers from the cassette, {100 * calls} tokens in" in out
+    assert f"Judge openai:gpt-4o-mini: {calls} requests, 0 replies from the cassette, tokens {100 * calls:,} in" in out
     assert f"{20 * calls} out, cost unknown" in out
     assert "(target 1 s)" in out
     assert "total" in out

@@ -272,11 +272,16 @@ def test_nanmean_is_the_mean_of_the_rows_that_have_a_number(folder):
 @pytest.mark.parametrize(
     ("name", "stated", "direction", "note"),
     [
-        ("error_rate", "", "lower", "less is taken to be better, by its name"),
-        ("err_rate", "", "lower", "less is taken to be better, by its name"),
-        ("accuracy_loss", "", "lower", "less is taken to be better, by its name"),
-        ("bias", "", "higher", "more is taken to be better; its name may mean less"),
-        ("edit_distance_similarity", "", "higher", "more is taken to be better; its name may mean less"),
+        ("error_rate", "", "lower", "lower is assumed to be better, from its name."),
+        ("err_rate", "", "lower", "lower is assumed to be better, from its name."),
+        ("accuracy_loss", "", "lower", "lower is assumed to be better, from its name."),
+        ("bias", "", "higher", "higher is assumed to be better, but its name may mean the opposite."),
+        (
+            "edit_distance_similarity",
+            "",
+            "higher",
+            "higher is assumed to be better, but its name may mean the opposite.",
+        ),
         ("cost", ", higher_is_better: true", "higher", ""),
         ("m", "", "higher", ""),
     ],
@@ -294,10 +299,7 @@ def test_a_metric_of_a_tasks_own_that_states_no_direction_has_that_of_its_name(f
 
     assert code == 0, messages
     assert (metrics[name]["direction"], metrics["other_loss"]["direction"]) == (direction, "lower")
-    assert (f"Of {name} " in messages, f"Of {name} {note}. higher_is_better says it in the file" in messages) == (
-        bool(note),
-        bool(note),
-    ), messages
+    assert (f"{name}: {note} `higher_is_better` in the file decides" in messages) == bool(note), messages
 
 
 DRAWN = "process_docs: !function utils.draw\nmetric_list: [{metric: exact_match}]\n"

@@ -119,6 +119,16 @@ class HumanEvalResults:
 
 # Every Eval Ever: instance-level rows in JSON Lines, and what the aggregate record beside them says of the metric.
 
+_MEASURES = (
+    "score_type",
+    "min_score",
+    "max_score",
+    "level_names",
+    "metric_id",
+    "metric_name",
+    "metric_kind",
+    "metric_unit",
+)
 _ASKED = re.compile(r"shot|prompt|template|instruction|agentic|attempts", re.IGNORECASE)
 """In the names of details that say what was asked."""
 _KEYS = {"evaluation_id", "model_id", "sample_id", "evaluation"}
@@ -164,6 +174,13 @@ class EveryEvalEver:
             for (model, name), ids in ids_by_name.items()
             if name and len(ids) > 1
         ]
+        about = mapping(_beside(_record(path)))
+        results = objects(about.get("evaluation_results"))
+        with_unknown = {
+            str(result.get("evaluation_name") or "")
+            for result in results
+            if mapping(result.get("metric_config")).get("has_unknown_level")
+        }
         rows, version = MarkedRows(counts=True), ""
         answers: RightAnswers = []
         for record in read_records(path, lost):
@@ -176,18 +193,21 @@ class EveryEvalEver:
             name, sample = str(record.get("evaluation_name") or ""), words(record.get("sample_id"))
             prefix = name or (words(record.get("evaluation_id")) if is_nameless else "")
             value = read_value(mapping(record.get("evaluation")).get("score"))
+            if value == -1 and name in with_unknown:
+                value = Missing(MissingKind.UNDEFINED, "the level is unknown")
             reply, digest = mapping(record.get("output")).get("raw"), record.get("sample_hash")
-            is_hashed = isinstance(digest, str) and digest
+            content = f"every-eval-ever:{digest}" if isinstance(digest, str) and digest else ""
+            content = content or digest_input("every-eval-ever", question)
+            called = f"{prefix}/{sample}" if prefix and sample.strip() else sample
+            answers.append(((called, content), right if isinstance(right, list) else [right]))
             rows.append(
-                row := Row(
-                    model or file_stem(path), f"{prefix}/{sample}" if prefix and sample.strip() else sample,
+                Row(
+                    model or file_stem(path), called,
                     {lower_name("score") if mixed and name in lower else "score":
                         missing_failure(record["error"]) if is_failure(record.get("error")) else value},
-                    0, cut_text(question), cut_text(reply[0] if isinstance(reply, list) and reply else reply),
-                    f"every-eval-ever:{digest}" if is_hashed else digest_input("every-eval-ever", question),
+                    0, cut_text(question), cut_text(reply[0] if isinstance(reply, list) and reply else reply), content,
                 )
             )  # fmt: skip
-            answers.append(((row.id, row.content), right if isinstance(right, list) else [right]))
             version = version or str(record.get("schema_version", ""))
         directions: dict[str, Direction] = {
             lower_name("score"): "lower",
@@ -195,8 +215,11 @@ class EveryEvalEver:
         }
         columns = collect_columns(rows, first=["score"], directions=directions)
         settings: dict[str, dict[str, object]] = {name: {} for _, name in ids_by_name}
-        for result in objects(mapping(_beside(_record(path))).get("evaluation_results")):
-            settings.setdefault(str(result.get("evaluation_name") or ""), {}).update(_list_settings(result))
+        is_ours = mapping(about.get("eval_library")).get("name") == "markbook"  # which describes a metric by its name
+        for result in results:
+            own = settings.setdefault(str(result.get("evaluation_name") or ""), {})
+            own |= _list_settings(result)
+            own["metric"] = mapping(result.get("metric_config")).get("evaluation_description") if is_ours else None
         signatures = {name: sign_measure("every-eval-ever", facts) for name, facts in settings.items()}
         signatures |= sign_answers("every-eval-ever", answers)
         return Marked(rows, columns, version, dict(lost), tuple(notes), signatures)
@@ -222,7 +245,7 @@ def _list_settings(result: Mapping[str, object]) -> dict[str, object]:
     more, details = mapping(generation.get("generation_args")), generation.get("additional_details")
     prompting = {**more, **(details if isinstance(details, dict) else {"prompt details": details})}
     return {
-        **{name: metric.get(name) for name in ("score_type", "min_score", "max_score", "level_names")},
+        **{name: metric.get(name) for name in _MEASURES},
         **{f"metric {name}": value for name, value in mapping(metric.get("additional_details")).items()},
         **{f"judge {name}": value for name, value in mapping(metric.get("llm_scoring")).items()},
         **{name: value for name, value in prompting.items() if _ASKED.search(name)},
@@ -253,7 +276,7 @@ def _lower(path: Path, names: Collection[str]) -> tuple[frozenset[str], bool, li
     is_all_lower = bool(ways) and all(ways.values())
     for name in {*names} - ways.keys():
         ways[name] = is_all_lower if find_direction(name) is None else find_direction(name) == "lower"
-        assumed = f"Of {name} less is taken to be better, as of all that the record names." if name else ""
+        assumed = f"{name}: lower is assumed to be better, as for all evaluations of the record." if name else ""
         notes |= {assumed if ways[name] and find_direction(name) is None else note_direction(name)} - {""}
     return frozenset(name for name, is_lower in ways.items() if is_lower), len({*ways.values()}) > 1, sorted(notes)
 
@@ -383,7 +406,7 @@ def _instance(record: Mapping[str, object], called: Mapping[str, Mapping[str, st
 
 def _list_correct(instance: Mapping[str, object]) -> list[object]:
     correct = [
-        reference for reference in objects(instance.get("references")) if "correct" in str(reference.get("tags"))
+        reference for reference in objects(instance.get("references")) if "'correct'" in str(reference.get("tags"))
     ]
     return [mapping(reference.get("output")).get("text", reference.get("output")) for reference in correct]
 

@@ -98,7 +98,8 @@ class InspectResults:
             "solver options": options if steps else about.get("solver_args"),
             **{f"argument {name}": value for name, value in arguments if not _NO_MEASURE.fullmatch(name)},
         }
-        roles = {f"role {name}": mapping(role).get("model") for name, role in mapping(about.get("model_roles")).items()}
+        stated = mapping(about.get("model_roles")).items()
+        roles = {f"role {name}": mapping(role).get("model", role) for name, role in stated}
         grader = {"role grader": roles.pop("role grader", None)}
         scorers: dict[str, object] = {}
         count: Counter[str] = Counter()
@@ -113,6 +114,9 @@ class InspectResults:
             named = {name: scorers[name]} if name in scorers else scorers
             own[column] = {f"scorer {name}": options for name, options in named.items()}
             own[column] |= {} if name in _UNGRADED else grader
+            # By default the model that answers is the one that grades, too.
+            if name in scorers and name.startswith("model_graded") and not mapping(scorers[name]).get("model"):
+                own[column]["role grader"] = grader["role grader"] or model
         signatures = {"": sign_measure("inspect", settings | roles), **sign_answers("inspect", answers)}
         status = header.get("status")
         notes = () if status in (None, "success") else (f"Inspect says that this run ended as {status!r}.",)
@@ -155,8 +159,8 @@ def _row(
             metrics[part_name] = read_value(number)
             if part is not None:
                 lettered[part_name] = lettered.get(part_name, True) and part in ("C", "P", "I", "N")
-    if sample.get("error"):
-        metrics = {_EVERY: missing_failure(mapping(sample["error"]).get("message") or sample["error"])}
+    if error := sample.get("error") or ("the sample was declared invalid" if sample.get("invalidation") else None):
+        metrics = {_EVERY: missing_failure(mapping(error).get("message") or error)}
     output = mapping(sample.get("output"))
     reply = output.get("completion") or next(
         (mapping(choice.get("message")).get("content") for choice in objects(output.get("choices"))), ""

@@ -123,8 +123,8 @@ class Plain:
             find_direction(score) if better is None else "lower" if better == "lower" else "higher"
         )
         if better is None and direction != "higher":
-            more, other = ("less", "higher") if direction else ("more", "lower")
-            notes += (f"Of {score} {more} is taken to be better; `--map better={other}` says otherwise.",)
+            way, other = ("lower", "higher") if direction else ("higher", "lower")
+            notes += (f"{score}: {way} is assumed to be better; `--map better={other}` reverses that.",)
         columns = collect_columns(rows, first=(score,), directions={score: direction or "higher"})
         return Marked(rows, columns, suffix(probe.path), dict(lost), notes)
 
@@ -223,11 +223,9 @@ class TauBenchResults:
 
     def sniff(self, probe: ResultsProbe) -> int:
         """Return 90 for an array of tasks with a reward and a trajectory."""
-        return (
-            90
-            if probe.opening == "[" and probe.has("task_id", "reward") and (probe.has("traj") or probe.has("trial"))
-            else 0
-        )
+        if probe.opening == "[" and probe.has("task_id", "reward") and (probe.has("traj") or probe.has("trial")):
+            return 90
+        return 0
 
     def read(self, probe: ResultsProbe) -> Marked:
         """Return one row for each task and trial, read as a stream: trajectories are long."""

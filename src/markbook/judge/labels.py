@@ -167,27 +167,28 @@ def read_labels(paths: Sequence[Path]) -> Labels:
             two things in two files.
     """
     labels = Labels()
-    named: dict[tuple[Key, str], int] = {}
+    # What each rater says last of each item, file by file
+    words: dict[tuple[Key, str], dict[str, Label]] = {}
     replaced = 0
     for line in _lines(paths, labels.problems):
         label = read_label(line)
-        key = label.align().key
-        # A comparison is the same one in either order of its systems, so a rater's second word on it is found.
-        earlier = named.get((key, label.rater)) if label.rater else None
-        if earlier is not None:
-            before, labels.labels[earlier] = labels.labels[earlier], label
-            differs = before.align().label != label.align().label
-            if differs and before.at.rpartition(":")[0] != label.at.rpartition(":")[0]:
-                raise DataError(
-                    f"the rater {label.rater!r} says something else of item {label.id!r} at {before.at}",
-                    at=label.at,
-                    hint="give one of the two files, or the raters two names",
-                )
-            replaced += differs
+        if not label.rater:
+            labels.labels.append(label)
             continue
-        if label.rater:
-            named[key, label.rater] = len(labels.labels)
-        labels.labels.append(label)
+        # A comparison is the same one in either order of its systems, so a rater's second word on it is found.
+        by_file = words.setdefault((label.align().key, label.rater), {})
+        file = label.at.rpartition(":")[0]
+        replaced += file in by_file and by_file[file].align().label != label.align().label
+        by_file[file] = label
+    for (_, rater), by_file in words.items():
+        first, *others = by_file.values()
+        labels.labels.append(first)
+        if other := next((other for other in others if other.align().label != first.align().label), None):
+            raise DataError(
+                f"the rater {rater!r} says something else of item {other.id!r} at {first.at}",
+                at=other.at,
+                hint="give one of the two files, or the raters two names",
+            )
     if replaced:
         labels.problems.append(f"{replaced} labels are replaced by a later line of the same rater")
     return labels

@@ -28,7 +28,7 @@ OWN_CODE = "own code:"
 """How the part of a signature begins that stands for a task's own Python files."""
 OWN_FILES = "own files:"
 """Likewise for the files that these read."""
-_HINT = "measure both alike; `markbook compare --allow-different-measures` compares them all the same, with a note"
+_HINT = "evaluate both with the same settings, or compare them anyway: `markbook compare --allow-different-measures`"
 
 
 def check_signatures(sheets: Sequence[tuple[str, Sheet]], *, is_planned: bool = False) -> None:
@@ -198,7 +198,7 @@ def read_sheets(
     merged = merge_sheets(sheets, notes)
     if not any(sheet.is_of_rows for _, sheet in sheets):
         return merged
-    note = f"{merged.metric} is a number of all rows together; what is compared is the mean of the rows' own, another number."
+    note = f"{merged.metric} is computed from all rows together. The comparison uses the mean of the rows' own values, which differs from it."
     metric = f"mean of the rows' {merged.metric}"
     return replace(merged, metric=metric, is_of_rows=True, notes=(*merged.notes, note))
 
@@ -322,7 +322,7 @@ class Baseline:
             raise DataError(
                 f"{sheet.metric!r} was measured differently in the baseline: there by {theirs}, here by {own}",
                 at=os.fspath(self.run.folder),
-                hint="measure both alike, make the baseline anew, or allow it with --allow-different-measures",
+                hint="use the same settings for both, renew the baseline, or allow it with --allow-different-measures",
             )
         if not self.allow_different_measures:
             planned = Sheet(sheet.metric, {}, sheet.range, sheet.direction, policy=policy)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from array import array
 from collections import Counter
@@ -479,9 +480,13 @@ def _bootstrap(
     n = len(measurements) if counts is None else len(counts)
     if n < 2:
         return None, "fewer than two values: no interval"
-    rng = np.random.default_rng(seed)
+    rng, members = np.random.default_rng(seed), iter(measurements)
+    # Rows are drawn by what was measured of them: their order is not to matter.
+    rows_measured = (itertools.islice(members, count) for count in counts or itertools.repeat(1, n))
+    keys = [repr([(measurement.value, [*measurement.stats.values()]) for measurement in row]) for row in rows_measured]
+    order = np.array(sorted(range(n), key=keys.__getitem__))
     # One resample at a time: all of them at once would take 8 kB a row.
-    draws: Iterator[Ints] = (rng.integers(0, n, size=n) for _ in range(_RESAMPLES))
+    draws: Iterator[Ints] = (order[rng.integers(0, n, size=n)] for _ in range(_RESAMPLES))
     if counts is not None and any(count != 1 for count in counts):
         sizes = np.array(counts)
         starts = np.cumsum(sizes) - sizes

@@ -29,7 +29,7 @@ from markbook.serve import requests
 from markbook.serve.records import Order, UnmarkableError
 from markbook.testcode import programs
 from markbook.testcode.extraction import compiles, defines
-from markbook.types import PYTHON, TIME_LIMIT, Limits, Missing, MissingKind, ProblemType, Sample, Test
+from markbook.types import TIME_LIMIT, Limits, Missing, MissingKind, ProblemType, Sample, Test, names_python
 
 # Which languages can be marked and run: what callers write, and the toolchain of this machine that it means.
 
@@ -44,7 +44,7 @@ def toolchain(name: str) -> Toolchain | None:
     Raises:
         UnsupportedLanguage: there is none, or it is not here.
     """
-    if name.lower() in ("", *PYTHON):
+    if names_python(name):
         return None
     return find_installed(name)
 
@@ -363,7 +363,7 @@ def _in_language(sample: Sample, name: str) -> Sample:
         own = find_installed(sample.language).language.name
         # marked as another language than its caller says it is, an answer would be wrong by no fault of its own
         if name:
-            is_same = own in PYTHON if name.lower() in PYTHON else find_installed(name).language.name == own
+            is_same = names_python(own) if names_python(name) else find_installed(name).language.name == own
             if not is_same:
                 raise UsageError(f"{sample.id!r} is answered in {sample.language!r}, not in {name!r}")
         return sample

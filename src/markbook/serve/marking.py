@@ -24,7 +24,7 @@ from markbook.serve.items import Defaults, read_items, with_prompt
 from markbook.serve.pool import PoolSettings
 from markbook.serve.records import Busy, Closing, Order, Reward
 from markbook.serve.rewarder import rewards
-from markbook.types import MissingKind
+from markbook.types import MissingKind, names_python
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -199,7 +199,8 @@ class Marking:
         named = {str(item.get("benchmark", "")) for item in objects}
         # of unknown length it is taken for a long one
         is_long = int(request.headers.get("content-length", _LOADS)) >= _LOADS
-        slow = is_long or any("language" in item for item in objects)  # its toolchain may be looked for
+        # another language's toolchain may be looked for
+        slow = is_long or not all(names_python(str(item.get("language") or "")) for item in objects)
         try:
             if slow or not all(map(self._shelf.is_loaded, named)):
                 return await asyncio.to_thread(read_items, items, self._shelf, defaults, self._most)

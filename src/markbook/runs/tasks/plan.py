@@ -439,7 +439,7 @@ def _warnings(plans: Sequence[TaskPlan], options: TaskOptions) -> list[str]:
         if not plan.answers.attempts:
             warnings.append(f"{plan.task.name}: no answers in {options.predictions}")
     warnings += [
-        f"{plan.task.name}: {note} higher_is_better says it in the file."
+        f"{plan.task.name}: {note} `higher_is_better` in the file decides."
         for plan in plans
         for scored in (scored for scorer in plan.scorers for scored in scorer.known.values())
         if scored.stated is None and (note := note_direction(scored.key))
