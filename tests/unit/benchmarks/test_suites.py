@@ -398,6 +398,7 @@ UNRUN = {
     "a tuple": f"{FIRST}assert (f(2) == 3, 'wrong')\n",
     "a generator": f"{FIRST}assert (f(n) == n + 1 for n in (1, 2))\n",
     "a value in place of a message": f"{CASE}    def test_b(self): self.assertTrue(f(2), 3)\n",
+    "a tuple that is true": f"{CASE}    def test_b(self): self.assertTrue((f(2) == 3, 'wrong'))\n",
     "a method that mocks have not": f"from unittest.mock import Mock\n{FIRST}m = Mock()\nm(f(2))\nassert m.called_with(3)\n",
     "a second check": "def check(f): assert f(1) == 2\ndef check2(f): assert f(2) == 3\n",
     "a test that skips itself": "import unittest\nclass A(unittest.TestCase):\n    def test_a(self): self.assertEqual(f(1), 2)\n"

@@ -188,6 +188,8 @@ def _claims_nothing(node: ast.AST, inert: dict[str, bool], *, has_mocks: bool) -
             isinstance(message, ast.Constant) and isinstance(message.value, str | bool | None)
         )
         is_taken_for_value = name in ("assertTrue", "assertFalse") and not is_text
+        if name == "assertTrue" and any(map(cannot_fail, node.args[:1])):
+            return True
         return is_taken_for_value or (has_mocks and isinstance(node.func, ast.Attribute) and name in _NO_METHODS)
     if isinstance(node, ast.comprehension):
         return _is_empty(node.iter)
