@@ -1,5 +1,6 @@
 """Tests that leave their calls to a runner are called; tests that would pass whatever is tested are broken."""
 
+import ast
 import asyncio
 import gc
 import sys
@@ -18,8 +19,9 @@ from markbook.errors import UsageError
 from markbook.rewards import Rewarder
 from markbook.runs.pass_at_k import NO_TESTS, find_problem
 from markbook.sandbox import run_tests
+from markbook.sandbox.guest.examination.claims import cannot_fail
 from markbook.serve.items import BenchmarkShelf, Defaults, read_item
-from markbook.testcode.programs import complete_program, parse_python
+from markbook.testcode.programs import complete_program, is_always_true, parse_python
 from markbook.types import Test
 
 RIGHT, WRONG = "def f(x): return x + 1\n", "def f(x): return 99\n"
@@ -224,6 +226,10 @@ def test_what_tests_claim_is_judged_in_one_place():
 
     for telling in ("is_always_true(", "it would pass whatever is tested"):
         assert [path.name for path, source in sources.items() if telling in source] == ["programs.py"]
+    # the guest, which is alone, says the same of each
+    for claim in (*CLAIMS, "f(1) == 2", "[*f(1)]", "{**f(1)}", "f(1) or 1", "f(1) and (1,)", "f(1) or []"):
+        tree = ast.parse(claim, mode="eval").body
+        assert cannot_fail(tree) == is_always_true(tree), claim
 
 
 @pytest.mark.parametrize(("claim", "said"), CLAIMS.items())
@@ -381,6 +387,19 @@ UNRUN = {
     "a helper that asserts nothing": f"{FIRST}def assert_equal(a, b): return a == b\ndef test_b(): assert_equal(f(2), 3)\n",
     "a method that asserts nothing": f"{CASE}    def assertNext(self, n): return f(n) == n + 1\n    def test_b(self): self.assertNext(2)\n",
     "a `try` that catches its own failure": f"{FIRST}def test_b():\n    try:\n        f(2)\n        assert False\n    except Exception: pass\n",
+    "a test that returns before it asserts": f"{FIRST}def test_b():\n    found = f(2)\n    return\n    assert found == 3\n",
+    "a loop over nothing beside something": f"{FIRST}for n, m in zip([1, 2], []): assert f(n) == m\n",
+    "a comprehension over nothing": f"{FIRST}assert all(f(n) == m for n, m in [])\n",
+    "a block that is never run": f"{FIRST}if False: assert f(2) == 3\n",
+    "a test that returns what it compares": f"{FIRST}def test_b(): return f(2) == 3\n",
+    "a test that warns": f"import warnings\n{FIRST}def test_b():\n    if f(2) != 3: warnings.warn('wrong')\n",
+    "a test that prints": f"{FIRST}def test_b(): print('pass' if f(2) == 3 else 'fail')\n",
+    "a comparison that is dropped": f"{FIRST}f(2) == 3\n",
+    "a tuple": f"{FIRST}assert (f(2) == 3, 'wrong')\n",
+    "a generator": f"{FIRST}assert (f(n) == n + 1 for n in (1, 2))\n",
+    "a value in place of a message": f"{CASE}    def test_b(self): self.assertTrue(f(2), 3)\n",
+    "a tuple that is true": f"{CASE}    def test_b(self): self.assertTrue((f(2) == 3, 'wrong'))\n",
+    "a method that mocks have not": f"from unittest.mock import Mock\n{FIRST}m = Mock()\nm(f(2))\nassert m.called_with(3)\n",
     "a second check": "def check(f): assert f(1) == 2\ndef check2(f): assert f(2) == 3\n",
     "a test that skips itself": "import unittest\nclass A(unittest.TestCase):\n    def test_a(self): self.assertEqual(f(1), 2)\n"
     "    def test_b(self):\n        self.skipTest('')\n        self.assertEqual(f(2), 3)\n",
@@ -392,6 +411,21 @@ def test_a_pass_beside_a_test_that_nobody_runs_is_unchecked(name):
     outcome = run_tests("def f(x): return 2\n", UNRUN[name], entry_point="f", canonical=RIGHT)
 
     assert [(test.passed, test.verdict.value) for test in outcome.tests] == [(True, "unchecked")]
+
+
+def test_what_only_looks_as_if_it_claimed_nothing_is_checked():
+    tests = (
+        "from unittest import TestCase\nfrom unittest.mock import Mock\nm = Mock()\nm(f(1))\nm.assert_called_once_with(2)\n"
+        "def check_equal(a, b): return a == b\n"
+        "class TestF(TestCase):\n    def test_a(self):\n        self.assertTrue(check_equal(f(1), 2), 'wrong')\n        assert True, 'it ran'\n"
+        "    def test_b(self):\n        with self.assertRaises(TypeError):\n            f(1) < 'a'\n        if f(0): return\n        assert False\n"
+    )
+    outcomes = [run_tests(code, tests, entry_point="f", canonical=RIGHT) for code in (RIGHT, "def f(x): return 3\n")]
+
+    assert [(test.passed, test.verdict.value) for outcome in outcomes for test in outcome.tests] == [
+        (True, "in_process"),
+        (False, "in_process"),
+    ]
 
 
 def test_a_class_of_tests_runs_too_where_another_inherits_from_it():

@@ -11,7 +11,7 @@ import re
 
 from . import expressions
 from .expressions import get_called_name
-from .programs import is_claiming_name, list_asserting, list_entered, list_parts, never_goes_well
+from .programs import is_claiming, is_claiming_name, list_asserting, list_entered, list_parts, never_goes_well
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _GIVEN = frozenset(("self", "cls", "candidate"))
@@ -23,7 +23,7 @@ _RUNS_TEXT = frozenset(("eval", "exec", "compile"))
 
 
 def list_inert(nodes: list[ast.AST]) -> dict[str, bool]:
-    """Return the helpers of a test that are called as if they asserted and do not, each with whether it keeps what it found.
+    """Return what asserts by its name, or is a test that compares, and claims nothing, each with whether it keeps what it found.
 
     One that is given what it calls may assert by that, and so is none.
     """
@@ -32,13 +32,12 @@ def list_inert(nodes: list[ast.AST]) -> dict[str, bool]:
         if isinstance(node, _Function):
             functions.setdefault(node.name, []).append(node)
     inert = {name for name in functions if is_claiming_name(name)}
-    inside = {
-        name: [part for helper in functions[name] for part in expressions.nodes(helper)] for name in functions if inert
-    }
+    inside = {name: [part for helper in functions[name] for part in expressions.nodes(helper)] for name in functions}
+    inert |= {name for name in functions if name.startswith("test") and ast.Compare in set(map(type, inside[name]))}
     # what is called by another name is the solution's
     unknown = {*functions, *_RUNS_TEXT}
     unknown |= {getattr(node, "asname", None) or node.name for node in nodes if isinstance(node, ast.alias)}
-    unknown |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+    unknown |= {node.arg for node in nodes if isinstance(node, ast.arg)} - _GIVEN
     unknown |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     harmless, size = set(inside), -1
     while size != len(harmless):
@@ -147,7 +146,18 @@ def _is_for_runner(node: _Function) -> bool:
 def _hides_tests(nodes: list[ast.AST], inert: dict[str, bool]) -> bool:
     """Whether a program has tests that cannot be seen to run: made of texts, looked for elsewhere, or of no consequence."""
     runs_text = any(isinstance(node, ast.Name) and node.id in _RUNS_TEXT for node in nodes)
+    has_mocks = any(_MOCKS.search(getattr(node, "id", "") or str(getattr(node, "name", ""))) for node in nodes)
+    # what is compared may be meant to raise
+    caught = [
+        part
+        for node in nodes
+        if isinstance(node, ast.Try) or list_asserting(node)
+        for part in getattr(node, "body", ())
+    ]
+    excused = {id(part) for statement in caught for part in expressions.nodes(statement)}
     for node in nodes:
+        if id(node) not in excused and _claims_nothing(node, inert, has_mocks=has_mocks):
+            return True
         if isinstance(node, ast.Constant):
             if runs_text and type(node.value) is str and _TESTS.search(node.value):
                 return True
@@ -159,6 +169,60 @@ def _hides_tests(nodes: list[ast.AST], inert: dict[str, bool]) -> bool:
             if is_lost:
                 return True
     return False
+
+
+_MOCKS = re.compile(r"[Mm]ock|patch|create_autospec")
+_NO_METHODS = frozenset(("called_once", "called_once_with", "called_with", "has_calls", "any_call", "not_called"))
+"""What a mock is asked for by mistake: it has no such methods, and is true whatever it is asked."""
+
+
+def _claims_nothing(node: ast.AST, inert: dict[str, bool], *, has_mocks: bool) -> bool:
+    """Whether a part of a test looks like a claim and cannot fail by what is tested, by its own text."""
+    if isinstance(node, ast.Expr):
+        return isinstance(node.value, ast.Compare)
+    if isinstance(node, ast.Assert):
+        return cannot_fail(node.test)
+    if isinstance(node, ast.Call):
+        name, message = get_called_name(node), node.args[1] if len(node.args) > 1 else None
+        is_text = not isinstance(message, ast.Constant | ast.List | ast.Tuple | ast.Dict) or (
+            isinstance(message, ast.Constant) and isinstance(message.value, str | bool | None)
+        )
+        is_taken_for_value = name in ("assertTrue", "assertFalse") and not is_text
+        if name == "assertTrue" and any(map(cannot_fail, node.args[:1])):
+            return True
+        return is_taken_for_value or (has_mocks and isinstance(node.func, ast.Attribute) and name in _NO_METHODS)
+    if isinstance(node, ast.comprehension):
+        return _is_empty(node.iter)
+    if isinstance(node, _Function) and node.name.startswith("test") and inert.get(node.name) is False:
+        return True
+    statements = getattr(node, "body", None)
+    body: list[ast.stmt] = statements if isinstance(statements, list) else []
+    ends = (number for number, part in enumerate(body, 1) if isinstance(part, ast.Return | ast.Break | ast.Continue))
+    dead = body[next(ends, len(body)) :]
+    if isinstance(node, ast.For | ast.AsyncFor) and _is_empty(node.iter):
+        dead = body
+    if isinstance(node, ast.If | ast.While) and isinstance(node.test, ast.Constant) and not node.test.value:
+        dead = body
+    return any(find_claim(part, inert) for statement in dead for part in expressions.nodes(statement))
+
+
+def cannot_fail(claim: ast.expr) -> bool:
+    """Whether a claim is true whatever is tested: what `testcode` refuses where it stands alone, which the guest cannot import."""
+    if isinstance(claim, ast.BoolOp) and isinstance(claim.op, ast.Or):
+        return any(cannot_fail(part) or (isinstance(part, ast.Constant) and bool(part.value)) for part in claim.values)
+    if isinstance(claim, ast.Dict):
+        return any(key is not None for key in claim.keys)
+    parts = claim.elts if isinstance(claim, ast.Tuple | ast.List | ast.Set) else ()
+    return isinstance(claim, ast.Lambda | ast.GeneratorExp) or any(not isinstance(part, ast.Starred) for part in parts)
+
+
+def _is_empty(values: ast.expr) -> bool:
+    """Whether nothing is gone through: an empty list, or such a one beside others."""
+    if isinstance(values, ast.Call):
+        name, args = get_called_name(values), values.args
+        is_zero = name == "range" and len(args) == 1 and isinstance(args[0], ast.Constant) and not args[0].value
+        return is_zero or (name in ("zip", "enumerate") and any(map(_is_empty, args)))
+    return isinstance(values, ast.List | ast.Tuple) and not values.elts
 
 
 _CAUGHT = frozenset(("", "AssertionError", "Exception", "BaseException"))
@@ -222,12 +286,8 @@ def _swallows(node: ast.Try | ast.With | ast.AsyncWith, read: set[str]) -> bool:
     assigned = {part.id for part in inside if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load)}
     caught = [part for handler in node.handlers if _catches(handler.type) for part in expressions.nodes(handler)]
     ends = ast.Raise | ast.Assert | ast.Return | ast.Break | ast.Continue
-    leaves = any(isinstance(part, ends) or _is_failing(part) for part in caught)
+    leaves = any(isinstance(part, ends) or is_claiming(part) for part in caught)
     return bool(caught) and not leaves and assigned.isdisjoint(read) and not any(map(_keeps, inside))
-
-
-def _is_failing(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and is_claiming_name(get_called_name(node))
 
 
 def _catches(kinds: ast.expr | None) -> bool:

@@ -206,7 +206,7 @@ def list_entered(tree: ast.Module) -> list[ast.FunctionDef | ast.AsyncFunctionDe
     for node in nodes:
         if isinstance(node, ast.Lambda):
             is_test = id(node) in tests and len(node.args.args) == len(node.args.defaults)
-            if is_test or any(map(_is_claiming, ast.walk(node.body))):
+            if is_test or any(map(is_claiming, ast.walk(node.body))):
                 entered.append(node)
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             other = [
@@ -214,7 +214,7 @@ def list_entered(tree: ast.Module) -> list[ast.FunctionDef | ast.AsyncFunctionDe
                 for part in expressions.nodes(node)
                 if isinstance(part, ast.Raise)
                 or never_goes_well(part)
-                or (_is_claiming(part) and id(part) not in asserting)
+                or (is_claiming(part) and id(part) not in asserting)
             ]
             own = {id(part) for statement in node.body for part in (statement, getattr(statement, "value", None))}
             fails = [part for part in other if never_goes_well(part) or isinstance(part, ast.Call)]
@@ -224,7 +224,8 @@ def list_entered(tree: ast.Module) -> list[ast.FunctionDef | ast.AsyncFunctionDe
     return entered
 
 
-def _is_claiming(node: ast.AST) -> bool:
+def is_claiming(node: ast.AST) -> bool:
+    """Whether a part is a call that makes a test fail."""
     return isinstance(node, ast.Call) and is_claiming_name(expressions.get_called_name(node))
 
 
