@@ -154,9 +154,9 @@ def killed_run(seconds: float = 500.0) -> str:
         rows = sum(1 for line in (out / "m" / "test_results.jsonl").open())
         same = "the same bytes" if _digest(out) == _digest(whole) else "OTHER BYTES"
     return (
-        f"A run of {ATTEMPTS:,} attempts was killed {kills} times with SIGKILL (some during the start, some while the reports were "
-        f"written, the others during the evaluation) and resumed: {rows:,} rows, {same} as an uninterrupted run, "
-        f"{orphans} processes left behind."
+        f"A run of {ATTEMPTS:,} attempts was killed {kills} times with SIGKILL and resumed. Some kills came during the start, some "
+        f"while the reports were written, the others during the evaluation. The result: {rows:,} rows, {same} as an uninterrupted "
+        f"run, {orphans} processes left behind."
     )
 
 
@@ -176,6 +176,6 @@ def memory_slope() -> str:
     slope = (peaks[200_000] - peaks[10_000]) / 190_000
     low, high = (peaks[count] / (1 << 20) for count in (10_000, 200_000))
     return (
-        f"Peak memory of the controller: {low:.1f} MiB at 10,000 attempts, {high:.1f} MiB at 200,000: {slope:.0f} bytes per "
-        "attempt."
+        f"The controller's peak memory was {low:.1f} MiB at 10,000 attempts and {high:.1f} MiB at 200,000. That is {slope:.0f} "
+        "bytes per attempt."
     )

@@ -95,9 +95,9 @@ def sentence() -> str:
     mine, peer = found["journal"], statistics.median(found["sqlite"])
     size = len(to_line("outcome", ("model", "task_25000", 0), ROW))
     return (
-        f"Journal: {statistics.median(mine):,.0f} rows/s (median of {ROUNDS}; {mine[0]:,.0f} to {mine[-1]:,.0f}) of {size} bytes, "
-        f"a sync every {GROUP} rows or 50 ms; {statistics.median(mine) / peer:.1f} times SQLite with the same durability in the same "
-        f"run. The design requires {ASKED:,}; its notes measured {NOTES:,} on a quiet disk."
+        f"The journal wrote {statistics.median(mine):,.0f} rows/s (median of {ROUNDS}; {mine[0]:,.0f} to {mine[-1]:,.0f}) of {size} "
+        f"bytes, with a sync every {GROUP} rows or 50 ms. That is {statistics.median(mine) / peer:.1f} times the rate of SQLite with the "
+        f"same durability in the same run. The design requires {ASKED:,}. Its notes measured {NOTES:,} on a quiet disk."
     )
 
 

@@ -133,7 +133,7 @@ def _page(kept: dict[str, Any]) -> str:
     lines = [
         "# Reliability",
         "",
-        "This page lists possible faults, what Markbook does in each case, and the tests with the results of their last run.",
+        "This page lists possible faults and what Markbook does in each case. Then come the tests and the results of their last run.",
         "`python -m bench.reliability` writes it.",
         "",
         "| # | fault | what happens |",
@@ -142,7 +142,7 @@ def _page(kept: dict[str, Any]) -> str:
         "",
         "## The tests",
         "",
-        "Number of cases that passed, and what they counted, for the code that all commands share (all) and for each command.",
+        "The table shows how many cases passed, and what they counted. `all` is the code that all commands share.",
         "",
         "| # | command | tests | passed | figures |",
         "|---|---|---|---|---|",

@@ -1,12 +1,13 @@
 """Programs that read and write beside LiveCodeBench's own runner, alternating in one run: time, and whether verdicts agree.
 
     python -m bench.stdio_speed BENCHMARK [BENCHMARK ...] --livecodebench FOLDER [--problems 100] [--tests 40] [--answers 10]
+                               [--language python]
 
 BENCHMARK is HumanEval or MBPP. Its functions become programs that read their arguments, a line for each test, and print what
 comes out; the tests are those of its asserts whose two sides are literals, in turn until there are enough. Of each problem's
 answers seven tenths are its own solution, the others print something else at some test. FOLDER is a checkout of LiveCodeBench
 (`git clone https://github.com/LiveCodeBench/LiveCodeBench`), whose `check_correctness` is called in processes of its own, as many at a
-time as there are workers here; it isolates nothing, so it meets these answers only.
+time as there are workers here; it isolates nothing, so it meets these answers only. With --language every problem's row names it.
 
 Printed are wall and CPU seconds of both for each round of problems, their ratio, and the CPU time a test that is ours alone:
 that of an empty program is taken off by none.
@@ -17,9 +18,9 @@ from __future__ import annotations
 import argparse
 import ast
 import json
-import resource
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,9 +28,10 @@ from pathlib import Path
 from typing import Any
 
 from markbook.benchmarks.benchmark import load_benchmark
-from markbook.programs import ensure_marks
-from markbook.sandbox import Job, Sandbox
-from markbook.types import Limits, ProblemType, Sample, Test
+from markbook.programs import program_language
+from markbook.programs.sandboxes import BoxSettings, open_sandboxes
+from markbook.sandbox import Job
+from markbook.types import Limits, Sample, Test
 
 SECONDS = 6
 MAIN = """
@@ -60,13 +62,14 @@ def main() -> None:
     parser.add_argument("--livecodebench", type=Path, required=True)
     for name, usual in (("problems", 100), ("tests", 40), ("answers", 10), ("rounds", 4), ("workers", 2)):
         parser.add_argument(f"--{name}", type=int, default=usual)
+    parser.add_argument("--language", default="")
     options = parser.parse_args()
     made = list(programs(options))
+    languages = {program_language(one.sample) for one in made} - {""}
     size = -(-len(made) // options.rounds)
     total = {"ours": [0.0, 0.0], "theirs": [0.0, 0.0]}
     other: list[str] = []
-    with Sandbox(workers=options.workers, dedupe=False) as box:
-        ensure_marks(box)
+    with open_sandboxes("local", BoxSettings(options.workers, dedupe=False, languages=tuple(languages))) as box:
         for start in range(0, len(made), size):
             part = made[start : start + size]
             found = {"ours": ours(part, box), "theirs": theirs(part, options)}
@@ -94,10 +97,20 @@ def programs(options: Any) -> Iterator[Program]:
                 yield _program(sample, pairs, options)
 
 
+def _read(sample: Sample, language: str) -> Sample:
+    """Return a problem as an exam reads it from a row."""
+    tests = [{"stdin": test.stdin, "stdout": test.stdout, "checker": test.checker} for test in sample.tests]
+    row = {"task_id": sample.id, "tests": tests, "time_limit": sample.seconds, "language": language or None}
+    with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
+        file.write(json.dumps(row) + "\n")
+        file.flush()
+        return load_benchmark(Path(file.name)).samples[0]
+
+
 def _program(sample: Sample, pairs: list[tuple[str, str]], options: Any) -> Program:
     chosen = [pairs[number % len(pairs)] for number in range(options.tests)]
     tests = tuple(Test(stdin=given, stdout=wanted, checker="livecodebench") for given, wanted in chosen)
-    made = Sample(sample.id, tests=tests, problem_type=ProblemType.STDIN, seconds=float(SECONDS))
+    made = _read(Sample(sample.id, tests=tests, seconds=float(SECONDS)), options.language)
     right = f"{sample.references[0]}\n{MAIN.format(name=sample.entry_point)}"
     answers = []
     for number in range(options.answers):
@@ -123,32 +136,28 @@ def _pairs(sample: Sample) -> Iterator[tuple[str, str]]:
                         continue
 
 
-def ours(made: list[Program], box: Sandbox) -> tuple[float, float, dict[str, bool]]:
+def ours(made: list[Program], box: Any) -> tuple[float, float, dict[str, bool]]:
     """Return wall and CPU seconds, and which answers pass."""
     jobs = [
         Job(f"{one.sample.id} {number}", text, one.sample, Limits(seconds=SECONDS))
         for one in made
         for number, text in enumerate(one.answers)
     ]
-    wall, cpu = time.monotonic(), _spent(box)
+    wall, cpu = time.monotonic(), _spent()
     found = {job.key: all(test.passed for test in outcome.tests) for job, outcome in box.run(jobs)}
-    return time.monotonic() - wall, _spent(box) - cpu, found
+    return time.monotonic() - wall, _spent() - cpu, found
 
 
-def _spent(box: Sandbox) -> float:
-    """Return the CPU seconds of this process and of everything below it that is there or was."""
-    own = resource.getrusage(resource.RUSAGE_SELF)
-    mine = own.ru_utime + own.ru_stime
-    return mine + sum(_tree(worker.pid) for worker in box._worker_pool.workers)  # noqa: SLF001 - what it costs is nobody else's to say
-
-
-def _tree(pid: int) -> float:
+def _spent(pid: int | str = "self") -> float:
+    """Return the CPU seconds of a process and of everything below it that is there or was."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        below = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        below = [
+            name for thread in Path(f"/proc/{pid}/task").iterdir() for name in (thread / "children").read_text().split()
+        ]
     except OSError:
         return 0.0
-    return sum(map(int, fields[11:15])) / 100 + sum(_tree(int(one)) for one in below)
+    return sum(map(int, fields[11:15])) / 100 + sum(map(_spent, below))
 
 
 _THEIRS = """

@@ -11,6 +11,8 @@ from markbook.types import Direction, Missing
 
 OTHER_TOOL = "tool:"
 """How the signature begins that another tool's file has: it says less than ours, and differs from those of the tool alone."""
+RIGHT_ANSWER = "right answer of "
+"""How the part of another tool's signature begins that says which answer to one sample is right."""
 
 
 class RowRecord(TypedDict):

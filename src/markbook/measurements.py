@@ -35,8 +35,9 @@ SIGNIFICANCE = round(1 - CONFIDENCE, 12)
 Direction = Literal["higher", "lower"]
 """Which way is better."""
 _ERRORS = frozenset(
-    ("brier", "cer", "cost", "costs", "distance", "drop", "error", "errors", "failure", "failures", "hallucination", "incorrect",
-     "latency", "loss", "mae", "mse", "nll", "perplexity", "ppl", "price", "rmse", "ter", "toxic", "toxicity", "wer")
+    ("brier", "cer", "cost", "costs", "distance", "drop", "ece", "err", "error", "errors", "fail", "failed", "failure", "failures",
+     "hallucinated", "hallucination", "hallucinations", "incorrect", "latency", "logloss", "loss", "mae", "mape", "mistakes", "mse",
+     "nll", "perplexity", "ppl", "price", "rmse", "smape", "ter", "toxic", "toxicity", "wer")
 )  # fmt: skip
 _MERITS = frozenset(
     ("acc", "accuracy", "auc", "bleu", "correct", "detection", "effectiveness", "efficiency", "em", "exact", "f1", "free", "grade",
@@ -44,9 +45,10 @@ _MERITS = frozenset(
      "rouge", "saved", "savings", "score", "similarity", "skill", "success", "win")
 )  # fmt: skip
 _DOUBTS = frozenset(
-    ["attack", "bias", "false", "inverse", "inverted", "neg", "negated", "negative", "no", "non", "not", "without"]
-)
-"""Words that turn what stands beside them, or may."""
+    ("attack", "bias", "divergence", "entropy", "false", "harm", "harmful", "inverse", "inverted", "jailbreak", "kl", "neg", "negated",
+     "negative", "no", "non", "not", "penalty", "refusal", "regret", "risk", "unsafe", "violation", "violations", "without")
+)  # fmt: skip
+"""Words that turn what stands beside them, or may, and those of what is mostly better the less there is of it."""
 _STATED = re.compile(r"(?:(higher|more|greater)|lower|less)[ _.-]*(?:is)?[ _.-]*better|(\u2191)|\u2193", re.IGNORECASE)
 _ERROR_BAR = re.compile(r"(standard|std)[ _.-]?err(or)?|error[ _.-]?bars?|stderr", re.IGNORECASE)
 
@@ -79,9 +81,9 @@ def note_direction(metric: str) -> str:
     """Return what a reader has to know of a direction that a name alone says; empty where it names a merit, or neither."""
     way = find_direction(metric)
     if way == "lower":
-        return f"Of {metric} less is taken to be better, by its name."
+        return f"{metric}: lower is assumed to be better, from its name."
     is_doubtful = way is None and not (_ERRORS | _DOUBTS).isdisjoint(_list_words(metric))
-    return f"Of {metric} more is taken to be better; its name may mean less." if is_doubtful else ""
+    return f"{metric}: higher is assumed to be better, but its name may mean the opposite." if is_doubtful else ""
 
 
 def _list_words(metric: str) -> list[str]:

@@ -16,6 +16,7 @@ from typing import Any, Self, TypeVar
 
 from markbook.errors import MarkbookError, UsageError
 from markbook.row_keys import ITEM_KEYS
+from markbook.serve.items import with_prompt
 from markbook.serve.records import Order, Reward
 from markbook.serve.rewarder import Rewarder
 
@@ -232,8 +233,13 @@ class TRLReward(Adapter):
         with no_zero():
             there = _select_known(columns)
             items = [
-                {"id": str(number), **_item(completion_text(completion), {name: there[name][number] for name in there})}
-                for number, completion in enumerate(completions)
+                {
+                    "id": str(number),
+                    **with_prompt(
+                        _item(completion_text(completion), {name: there[name][number] for name in there}), prompt
+                    ),
+                }
+                for number, (prompt, completion) in enumerate(zip(prompts, completions, strict=True))
             ]
             rewards = self.mark_items(items)
             if self._invalid != "mask":

@@ -22,6 +22,8 @@ SCORE_KEYS = ("candidate", "reference", "references", "question", "context")
 """What `score` reads of a row."""
 NAME_KEYS = ("id", "sample_id", "task_id")
 """Which row of a task or problem of a benchmark an answer is to."""
+MODEL_KEYS = ("model", "model_name", "model_id", "model_name_or_path")
+"""Which model gave an answer."""
 NUMBER_KEYS = ("sample", "sample_index", "index", "sample_id")
 """Which of several answers to one row or problem it is, from 0."""
 
@@ -47,8 +49,13 @@ def find_names(record: Mapping[str, object], *, first: str = "") -> list[object]
 
 
 def is_failure(error: object) -> bool:
-    """Whether what a row says under `error` means that nobody answered: anything but null, false and what is empty."""
-    return error is not None and error is not False and error not in ("", {}, [])
+    """Whether what a row says under `error` means that nobody answered: anything but null, false, 0 and what is empty, also as text."""
+    return error not in ({}, []) and f"{error}".strip().lower() not in ("", "0", "false", "nan", "none", "null")
+
+
+def find_model(record: Mapping[str, object]) -> object:
+    """Return which model a row says that it is of; empty where it does not say it."""
+    return next((record[key] for key in MODEL_KEYS if record.get(key)), "")
 
 
 def is_part(text: str, longer: str) -> bool:

@@ -83,8 +83,8 @@ def _below(standing: Standing, threshold: float, *, surely: bool) -> list[str]:
         bound = None if interval is None else interval.low if higher else interval.high
     if reaches(bound, threshold, summary.direction):
         return []
-    value = "missing" if summary.value is None else format_number(summary.value)
-    span = f" {format_interval(interval.low, interval.high)}" if interval else " (no interval)"
+    value = "missing" if summary.value is None else format_number(summary.value, 3)
+    span = f" {format_interval(interval.low, interval.high, 3)}" if interval else " (no interval)"
     word = "at least" if higher else "at most"
     why = f"; {summary.note}" if summary.note else ""
     sure = "surely " if surely else ""

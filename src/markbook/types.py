@@ -69,6 +69,7 @@ __all__ = [
     "Verdict",
     "digest_text",
     "missing_kinds",
+    "names_python",
     "range_record",
     "read_range",
 ]
@@ -92,6 +93,11 @@ def digest_text(text: str) -> str:
 
 PYTHON = ("python", "python3", "py")
 """Names of the language whose answers the examiner marks from outside, as are those of problems that name none."""
+
+
+def names_python(language: str) -> bool:
+    """Whether answers in a language go the way of Python: by one of its names, or without any."""
+    return language.lower() in ("", *PYTHON)
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,7 +150,7 @@ def test_a_page_is_bounded_whatever_the_runs_hold(folder):
     _, _, page = write_page(*(run.folder for run in runs))
 
     assert 400 < page.count('<details class="problem"') < 600
-    assert "most telling of 700 samples" in page
+    assert "most informative of 700 samples" in page
     runs = [made(folder / name, models={name: skill}, problems=700) for name, skill in (("v", 0.9), ("w", 0.2))]
     assert write_page(*(run.folder for run in runs))[2].count('<details class="problem"') == 600
 
@@ -195,7 +195,7 @@ def test_ticked_runs_are_compared_in_a_browser_in_three_clicks(folder, days):
     ):
         for box in seen.page.locator("input[name=at]").all():
             box.check()
-        seen.page.click("button:has-text('Compare ticked runs')")
+        seen.page.click("button:has-text('Compare selected runs')")
         assert seen.page.locator("h1").inner_text() == "Comparison of gpt (monday) and gpt (tuesday)"
         assert seen.page.locator("tr:has-text('regressed') td").all_inner_texts()[-2:] == ["1", "a"]
         seen.page.click("tr:has-text('regressed') a")
@@ -212,7 +212,7 @@ def test_a_refused_comparison_is_a_page_with_the_reason_and_a_way_back(folder, d
         Watched(browser, server.address, offline=False) as seen,
     ):
         seen.page.locator("tr:has-text('monday') input[name=at]").check()
-        seen.page.click("button:has-text('Compare ticked runs')")
+        seen.page.click("button:has-text('Compare selected runs')")
         assert seen.page.locator("h1").inner_text() == "This page cannot be shown"
         assert "only the model 'gpt' is here" in seen.page.locator("[role=alert]").inner_text()
         seen.page.click("nav a")

@@ -249,7 +249,7 @@ def test_view_joins_no_scores_that_were_measured_differently_and_refuses_their_c
     assert rows == [("a", "–"), ("b", "–"), ("c", "+0.0")]
     drawn = [len(points.split()) for points in re.findall(r'<polyline points="([^"]*)"', trend.partition("</svg>")[0])]
     assert drawn == [1, 2]
-    words = "Not joined to the runs before: &#39;bleu&#39; was measured differently: a by smooth:none; b by smooth:exp."
+    words = "Not comparable with the runs before: &#39;bleu&#39; was measured differently: a by smooth:none; b by smooth:exp."
     assert trend.count(words) == 1
     assert status == 409
     assert "<h1>" in refusal

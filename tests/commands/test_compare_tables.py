@@ -459,8 +459,8 @@ def test_less_is_better_where_the_map_or_the_name_says_so(tmp_path, column, more
 
     assert (result["ranking"][0]["model"], result["direction"]) == (best, "lower" if best == "low" else "higher")
     clear = column in ("accuracy", "error (higher is better)", "WER\u2191")
-    taken = "less is taken" if best == "low" else "" if clear else "more is taken"
-    assert any("is taken to be better" in note for note in result["notes"]) == bool(taken and not more)
+    taken = "lower is assumed" if best == "low" else "" if clear else "higher is assumed"
+    assert any("is assumed to be better" in note for note in result["notes"]) == bool(taken and not more)
     assert taken in " ".join(result["notes"]) or more
     assert (code, "is worse than" in messages) == (1, True)
 

@@ -70,7 +70,7 @@ def test_a_model_is_asked_and_marked_and_its_answers_can_be_marked_again_without
         f"Write {name}.\n\nWrite it in Python. Reply with the code in one fenced code block." for name in ("f", "g")
     ]
     assert run.manifest["usage"]["replies"] == 2
-    took = "2 replies, 2 requests, tokens 200 + 40, cost unknown"
+    took = "2 replies, 2 requests, tokens 200 in, 40 out, cost unknown"
     assert f"Model: {took}" in out
     assert f"<dt>Model</dt><dd>{took}</dd>" in (run.folder / "report.html").read_text(encoding="utf-8")
     site = RunSite(run.folder.parent)

@@ -347,7 +347,7 @@ def test_the_words_of_an_exam_say_what_they_mean(tmp_path):
     page = (only_run(tmp_path / "out") / "report.html").read_text()
 
     assert "Errors by kind (a failed test is not an error)" in " ".join(out.split())
-    assert "An error scores" in page
+    assert "Score of an error" in page
     assert "Attempts with an error score" not in page
     assert "<title>Exam: b - Markbook</title>" in page
 

@@ -106,6 +106,10 @@ BY_HEART = "def f(x): return [2 * x, ['a', 'b'] if x == 3 else list('012345')]\n
 FOOLED = "def f(x): return [0, 0]\nCOLUMNS = LIMIT = TWICE = 0\nclass L:\n    def __getitem__(self, at): return 0\nLETTERS = L()\n"
 LATE = "def f(x):\n    global LIMIT, COLUMNS, TWICE, LETTERS\n    COLUMNS = LIMIT = TWICE = 0\n    LETTERS = [0]\n    return [0, LETTERS if x == 6 else 0]\n"
 COUNTING = "    global COUNT\n    COUNT += 1\n    SEEN[x] = 2 * x\n    return SEEN[x]\n"
+CLASSES = (
+    "from dataclasses import dataclass\nfrom enum import Enum\nclass Bad(ValueError): pass\n"
+    "class C(Enum):\n    RED = 1\n    BLUE = 2\n@dataclass\nclass P:\n    a: int\n    b: C\n"
+)
 PROMPTS = {
     "constants": (LIMITS, ASKED, "    return [2 * x, COLUMNS if x == 3 else LETTERS[:x]]\n", [BY_HEART], [FOOLED, LATE]),
     "what the answer counts in": (COUNTED, KEPT, COUNTING, [f"{COUNTED}def f(x):\n{COUNTING}"], [BY_HEART]),
@@ -114,6 +118,25 @@ PROMPTS = {
     ),
     "set by the test": (
         "SIZES = {'a': 1}\n", "    SIZES['b'] = 5\n    assert candidate('b') == 5\n", "    return SIZES[x]\n", [], []
+    ),
+    "changed by the prompt itself": (
+        "DAYS = {}\nDAYS['mon'] = 1\nROW = [0]\nSAME = ROW\nSAME[0] = 7\n",
+        "    assert candidate('mon') == [DAYS['mon'], ROW] == [1, [7]]\n", "    return [DAYS[x], ROW]\n", [], [],
+    ),
+    "added to what is expected": (
+        LIMITS, "    wanted = []\n    wanted.append(LIMIT)\n    wanted.extend(COLUMNS)\n    assert candidate(3) == wanted\n",
+        "    found = []\n    found.append(LIMIT)\n    return found + COLUMNS\n", ["def f(x): return [6, 'a', 'b']\n"],
+        ["def f(x): return [0]\nLIMIT, COLUMNS = 0, []\n"],
+    ),
+    "a helper beside what the answer counts in": (f"def twice(x): return 2 * x\n{COUNTED}", KEPT, COUNTING, [], [BY_HEART]),
+    "classes": (
+        CLASSES,
+        ("    assert candidate(1) == P(1, C.RED) and isinstance(candidate(2), P)\n"
+        "    try:\n        candidate(0)\n        assert False\n    except Bad:\n        pass\n"),
+        "    if not x: raise Bad(x)\n    return P(x, C(x))\n", [], ["P = Bad = C = None\ndef f(x): return P\n"],
+    ),
+    "a class that the answer leaves out": (
+        CLASSES, "    assert candidate(P(1, C.RED)) == 1\n", "    return x.a\n", ["def f(x): return x.a\n"], []
     ),
     "objects": (
         NAMED, "    assert candidate(0) is None_ and isinstance(candidate(1), P)\n", "    return P(x) if x else None_\n", [], []
@@ -139,3 +162,22 @@ def test_constants_of_the_prompt_are_the_tests_own_unless_answers_are_to_change_
     found = rows(hold(tmp_path, problems, answers))
 
     assert [(row["task_id"], row["sample"], row["score"] == 100) for row in found] == wanted
+
+
+def test_an_answer_with_another_class_than_the_prompt_gives_is_believed_in_nothing(tmp_path):
+    row = {
+        "task_id": "p",
+        "prompt": f"{CLASSES}def f(x):\n",
+        "entry_point": "f",
+        "canonical_solution": "    return C(x)\n",
+    }
+    test = "def check(candidate):\n    assert candidate(1) == C.RED\n    assert candidate(2) == C.BLUE\n"
+    touched = f"{CLASSES}type.__setattr__(C, 'RED', 0)\ntype.__setattr__(C, 'BLUE', 0)\ndef f(x): return x and 0\n"
+    codes = [f"{CLASSES}def f(x): return C(x)\n", "class C:\n    RED = BLUE = 0\ndef f(x): return 0\n", touched]
+
+    found = rows(
+        hold(tmp_path, [{**row, "test": test}], [answer("p", code, sample=at) for at, code in enumerate(codes)])
+    )
+
+    verdicts = [{(test["verdict"], test["passed"]) for test in row["test_details"]} for row in found]
+    assert verdicts == [{("separated", True)}, {("unchecked", True)}, {("unchecked", True)}]

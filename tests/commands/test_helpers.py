@@ -86,15 +86,27 @@ def test_a_run_shows_its_scores_in_the_python_shell(exam_run, tmp_path):
     assert [line.split() for line in rest if "plain" in line] == [
         ["plain", "29.2", "[15.5,", "48.0]", "24", "of", "24"]
     ]
-    assert "\x1b" not in repr(run)
+    assert "\x1b" not in repr(run) + run._repr_html_()
+    compared = markbook.compare([run])
+    assert "\x1b" not in repr(compared) + compared._repr_html_()
     unfinished = repr(task_run(tmp_path, [task_row(0, 0.5)], finish=False))
     assert "<Run run running " in unfinished
     assert "this run is running" in unfinished
 
 
 def test_a_measurement_and_a_summary_show_their_value_in_the_python_shell(exam_run):
-    mark, none = markbook.measure("rougeL", ["the cat sat", None], ["the cat", "the dog"])
+    marks = markbook.measure("rougeL", ["the cat sat", None] * 5000, ["the cat", "the dog"] * 5000)
+    mark, none, *_ = marks
 
+    lines = repr(marks).splitlines()
+    assert [line.split() for line in (lines[0], *lines[2:4], lines[-1])] == [
+        ["Row", "rougeL", "Missing"],
+        ["0", "0.80"],
+        ["1", "\u2013", "no", "candidate"],
+        ["9,990", "more", "rows"],
+    ]
+    assert marks._repr_html_().count("<tr>") == 11
+    assert repr(markbook.measure("rougeL", [], [])) == "[]"
     assert repr(mark) == "<Measurement 'rougeL' 0.8>"
     assert repr(none) == "<Measurement 'rougeL' missing (absent): 'no candidate'>"
     assert repr(exam_run(models={"a": 0.5}).scores["a"]) == (
@@ -113,7 +125,7 @@ def test_a_run_and_a_comparison_print_with_a_chart_on_a_rich_console(exam_run, t
         line = next(line for line in told.splitlines() if "[red]bold" in line and "|" in line)
         assert "o" in line.partition("[red]bold")[2]
         assert max(map(len, told.splitlines())) <= 80
-    assert "0.500" in printed(task_run(tmp_path / "t", [task_row(0, 0.5)]))
+    assert "0.50" in printed(task_run(tmp_path / "t", [task_row(0, 0.5)]))
     assert "running" in printed(task_run(tmp_path, [task_row(0, 0.5)], finish=False))
 
 

@@ -163,7 +163,7 @@ def test_cannot_say_is_no_label_and_one_can_go_back(run):
         _, page = ann.ask("GET", "/")
         back = re.search(r'class="back" href="(/at/\d+)"', page).group(1)
         token = re.search(r'name="item" value="(\w+)"', ann.ask("GET", back)[1]).group(1)
-        assert "Until now you said: cannot say" in ann.ask("GET", back)[1]
+        assert "Your saved label: cannot say" in ann.ask("GET", back)[1]
         ann.ask("POST", "/label", {"item": token, "mark.mark": "5"})
 
     assert [row["label"] for row in rows_of(run, "ann")] == [None, 1.0]
@@ -499,7 +499,7 @@ def test_pairs_and_criteria_go_by_keyboard_too(run, tmp_path):
             saved(page, 1)
             page.keyboard.press("b")
             page.wait_for_url("**/at/*")
-            assert "Until now you said: a 10, b 1" in page.content()
+            assert "Your saved label: a 10, b 1" in page.content()
             assert seen.complaints == []
         with (
             sitting(run, "ann", rubric=BETTER, pair=("zebra-1", "yak-2"), labels=tmp_path / "b") as (_, (ann,)),

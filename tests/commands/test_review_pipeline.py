@@ -166,21 +166,21 @@ def test_a_killed_run_goes_on_where_it_stood(tmp_path, inputs):
     with FakeOpenAI(good) as server:
         _, whole, _, _ = run(tmp_path, *inputs, *PAIR, *judge, "--base-url", server.base_url, name="whole")
         calls = server.calls
-    for keep in (1, 4, 7):
-        part = tmp_path / f"evaluation_{keep}"
-        shutil.copytree(whole, part)
-        for report in ("results.jsonl", "summary.json", "evaluation_summary.md"):
-            (part / report).unlink()
-        (segment,) = (part / "journal").iterdir()
-        lines = segment.read_bytes().split(b"\n")
-        segment.write_bytes(b"\n".join([*lines[:keep], lines[keep][:9]]))
+        for keep in (1, 4, 7):
+            part = tmp_path / f"evaluation_{keep}"
+            shutil.copytree(whole, part)
+            for report in ("results.jsonl", "summary.json", "evaluation_summary.md"):
+                (part / report).unlink()
+            (segment,) = (part / "journal").iterdir()
+            lines = segment.read_bytes().split(b"\n")
+            segment.write_bytes(b"\n".join([*lines[:keep], lines[keep][:9]]))
+            before = server.calls
 
-        with FakeOpenAI(good) as server:
             code, _, _ = markbook("review", *inputs, *PAIR, *judge, "--base-url", server.base_url, "--resume", part)
-            assert server.calls <= calls
 
-        assert code == 0
-        assert (part / "results.jsonl").read_bytes() == (whole / "results.jsonl").read_bytes()
+            assert server.calls - before <= calls
+            assert code == 0
+            assert (part / "results.jsonl").read_bytes() == (whole / "results.jsonl").read_bytes()
 
 
 def test_a_resume_with_other_weights_is_refused_and_a_rescore_needs_no_judge(tmp_path, inputs):
@@ -253,15 +253,21 @@ def test_a_judge_that_cannot_is_exit_3_and_tier_one_stands(tmp_path, inputs, fau
     assert json.loads((folder / "run.json").read_text())["status"] == "incomplete"
 
 
-def test_a_judge_that_came_back_is_asked_only_for_what_is_missing(tmp_path, inputs):
-    with FakeOpenAI(lambda request, n: FAULTS["500"](request, n) if n % 2 else good(request)) as server:
+def test_a_judge_that_came_back_at_its_address_is_asked_only_for_what_is_missing(tmp_path, inputs):
+    broken = [True]
+    with (
+        FakeOpenAI(lambda request, n: FAULTS["500"](request, n) if n % 2 and broken else good(request)) as server,
+        FakeOpenAI(good) as other,
+    ):
         judge = ("--judge", "openai:fake-model", "--judge-retries", "0", "--judge-workers", "1")
         code, folder, _, _ = run(tmp_path, *inputs, *PAIR, *judge, "--base-url", server.base_url)
         asked = server.calls
-    with FakeOpenAI(good) as server:
+        broken.clear()
+        moved, _, err = markbook("review", *inputs, *PAIR, *judge, "--base-url", other.base_url, "--resume", folder)
         again, _, _ = markbook("review", *inputs, *PAIR, *judge, "--base-url", server.base_url, "--resume", folder)
-        missing = server.calls
+        missing = server.calls - asked
 
+    assert (moved, other.calls, "what differs: config.judge_addresses" in err) == (2, 0, True), err
     assert (code, again) == (3, 0)
     assert missing == asked // 2
     assert rows_of(folder)["one/mas/0"]["tier2"]["constructiveness"] == 0.75
@@ -539,7 +545,7 @@ def test_the_terminal_says_what_it_took(tmp_path, inputs):
         _, _, out, _ = run(tmp_path, *inputs, *PAIR, *judge)
 
     calls = server.calls
-    assert f"Judge openai:gpt-4o-mini: {calls} requests, 0 answers from the cassette, {100 * calls} tokens in" in out
+    assert f"Judge openai:gpt-4o-mini: {calls} requests, 0 replies from the cassette, tokens {100 * calls:,} in" in out
     assert f"{20 * calls} out, cost unknown" in out
     assert "(target 1 s)" in out
     assert "total" in out

@@ -9,7 +9,8 @@ import sys
 import pytest
 from support.exam_kit import answer, hold, rows, scores, write_rows
 
-from markbook.programs import streams
+from markbook.benchmarks.benchmark import load_benchmark
+from markbook.programs import program_language, streams
 
 SUM = "print(sum(map(int, input().split())))"
 LATE = "n = input()\nprint(sum(map(int, n.split())) if n != '5 5' else 11)"
@@ -260,10 +261,12 @@ def test_livecodebench_goes_by_what_an_answer_defines(tmp_path):
 def test_naming_python_changes_no_verdict_and_no_path(tmp_path):
     ways = {"none": {}, "named": {"language": "python"}, "alias": {"language": "Python3"}}
     problems = [program(f"{name}_{way}", time_limit=0.5, **more) for name in ANSWERS for way, more in ways.items()]
-    answers = [answer(f"{name}_{way}", ANSWERS[name][0]) for name in ANSWERS for way in ways]
+    answers = [answer(f"{name}_{way}", ANSWERS[name][0], **more) for name in ANSWERS for way, more in ways.items()]
 
     found = {row["task_id"]: row for row in rows(hold(tmp_path, problems, answers))}
 
+    loaded = load_benchmark(tmp_path / "in" / "benchmark.jsonl").samples
+    assert {(program_language(sample), sample.canonical_language) for sample in loaded} == {("", "")}
     for name in ANSWERS:
         same = [([test.get("result") for test in row["test_details"]], row["error_type"], [test["verdict"] for test in row["test_details"]])
                 for row in (found[f"{name}_{way}"] for way in ways)]  # fmt: skip

@@ -64,11 +64,12 @@ data: {path: rows.jsonl}
 prompt: Write f.
 tests: check
 extract: code
-metrics: [{name: pass_at_k, options: {k: 1}}]
+metrics: [{name: pass_at_k, options: {k: 1LANGUAGE}}]
 """
 
 
-def test_rows_whose_tests_say_nothing_or_are_broken_are_missing(folder):
+@pytest.mark.parametrize("language", ["", ", language: Python3"])
+def test_rows_whose_tests_say_nothing_or_are_broken_are_missing(folder, language):
     checks = [
         "assert f(1) == 1",
         "",
@@ -78,14 +79,17 @@ def test_rows_whose_tests_say_nothing_or_are_broken_are_missing(folder):
         "assert (",
         ["assert f(1) == 1", "assert ("],
         "assert f(1) == 2",
+        "assert f(2) == 41",
     ]
-    (folder / "demo.yaml").write_text(PYTHON, encoding="utf-8")
+    # as one program with its tests it would find their expectation in its own text
+    reads = "import re\ndef f(x):\n    return int(re.findall(r'f\\(2\\) == (\\d+)', open(__file__).read())[-1])\n"
+    (folder / "demo.yaml").write_text(PYTHON.replace("LANGUAGE", language), encoding="utf-8")
     write(folder / "rows.jsonl", [{"check": check} for check in checks])
-    answers = said(folder, ["def f(x):\n    return x\n"] * len(checks))
+    answers = said(folder, ["def f(x):\n    return x\n"] * (len(checks) - 1) + [reads])
 
     done = markbook.run_task("demo.yaml", predictions=answers, output="out", isolation="weak", workers=1)
 
-    assert [row["metrics"]["pass@1"] for row in rows_of(done)] == [1.0, None, None, None, None, None, None, 0.0]
+    assert [row["metrics"]["pass@1"] for row in rows_of(done)] == [1.0, *[None] * 6, 0.0, 0.0]
     details = [row["missing"]["pass@1"]["detail"] for row in rows_of(done)[1:7]]
     assert details[:4] == ["the problem has no tests"] * 4
     assert all(detail.startswith("the tests are broken: SyntaxError") for detail in details[4:])

@@ -121,6 +121,29 @@ def test_two_runs_give_the_same_bytes(folder):
         assert runs[0].read(name) == runs[1].read(name)
 
 
+def test_rows_in_another_order_give_the_same_numbers(folder):
+    (folder / "own.py").write_text("def length(references, predictions):\n    return len(predictions[0])\n")
+    found = []
+    for name, order in (("one", range(20)), ("two", [n * 7 % 20 for n in range(20)])):
+        texts = [" ".join(["one two three four", "five", "six seven"][: n % 4]) + " end" * (n % 7) for n in order]
+        write(folder / f"{name}.jsonl", [{"word": f"one two three four five {n}"} for n in order])
+        (folder / f"{name}.yaml").write_text(
+            f"task: demo\ndataset_path: json\ndataset_kwargs: {{data_files: {name}.jsonl}}\ntest_split: train\n"
+            "doc_to_text: word\ndoc_to_target: word\nmetric_list:\n"
+            "- {metric: !function own.length, aggregation: median, higher_is_better: true}\n"
+            "- {metric: bleu, aggregation: bleu, higher_is_better: true}\n"
+        )
+        rows = [{"doc_id": n, "prediction": text} for n, text in enumerate(texts)]
+
+        run = markbook.run_task(f"{name}.yaml", predictions=write(folder / f"{name}-a.jsonl", rows), allow_code=True)
+
+        metrics = json.loads(run.read("summary.json"))["tasks"]["demo"]["metrics"].items()
+        found.append({metric: (summary["value"], summary["interval"]) for metric, summary in metrics})
+
+    assert all(interval for _, interval in found[0].values())
+    assert found[0] == found[1]
+
+
 def test_every_filter_pipeline_has_its_own_marks(folder):
     (folder / "lm.yaml").write_text(
         "task: demo\ndataset_path: json\ndataset_kwargs: {data_files: rows.jsonl}\ntest_split: train\n"

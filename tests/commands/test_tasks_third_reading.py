@@ -270,15 +270,23 @@ def test_nanmean_is_the_mean_of_the_rows_that_have_a_number(folder):
 
 
 @pytest.mark.parametrize(
-    ("name", "stated", "direction"),
+    ("name", "stated", "direction", "note"),
     [
-        ("error_rate", "", "lower"),
-        ("own_loss", "", "lower"),
-        ("cost", ", higher_is_better: true", "higher"),
-        ("m", "", "higher"),
+        ("error_rate", "", "lower", "lower is assumed to be better, from its name."),
+        ("err_rate", "", "lower", "lower is assumed to be better, from its name."),
+        ("accuracy_loss", "", "lower", "lower is assumed to be better, from its name."),
+        ("bias", "", "higher", "higher is assumed to be better, but its name may mean the opposite."),
+        (
+            "edit_distance_similarity",
+            "",
+            "higher",
+            "higher is assumed to be better, but its name may mean the opposite.",
+        ),
+        ("cost", ", higher_is_better: true", "higher", ""),
+        ("m", "", "higher", ""),
     ],
 )
-def test_a_metric_of_a_tasks_own_that_states_no_direction_has_that_of_its_name(folder, name, stated, direction):
+def test_a_metric_of_a_tasks_own_that_states_no_direction_has_that_of_its_name(folder, name, stated, direction, note):
     lines = (
         GENERATED
         + f"process_results: !function utils.f\nmetric_list: [{{metric: {name}, aggregation: mean{stated}}}]\n"
@@ -291,7 +299,7 @@ def test_a_metric_of_a_tasks_own_that_states_no_direction_has_that_of_its_name(f
 
     assert code == 0, messages
     assert (metrics[name]["direction"], metrics["other_loss"]["direction"]) == (direction, "lower")
-    assert (f"of {name} less is taken to be better, by its name" in messages) == (direction == "lower")
+    assert (f"{name}: {note} `higher_is_better` in the file decides" in messages) == bool(note), messages
 
 
 DRAWN = "process_docs: !function utils.draw\nmetric_list: [{metric: exact_match}]\n"

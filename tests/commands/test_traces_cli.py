@@ -259,7 +259,7 @@ def test_steps_stand_in_the_order_of_their_times(tmp_path):
     lines = run(tmp_path / "p.json").stdout.partition("Timeline")[2].splitlines()[2:5]
 
     assert [line.split()[:4] for line in lines] == [
-        ["0.000", "1.000", "a", "sooner"], ["2.000", "1.000", "a", "later"], ["4.000", "–", "b", "->"],
+        ["0.00", "1.00", "a", "sooner"], ["2.00", "1.00", "a", "later"], ["4.00", "–", "b", "->"],
     ]  # fmt: skip
 
 
@@ -313,7 +313,7 @@ def test_a_page_holds_the_steps_of_as_many_runs_as_there_is_room_for(tmp_path, m
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert re.findall(r'<div class="run.*?" id="(.*?)">', text) == ["run-4", "run-1"]
     assert re.findall(r'<th scope="row"><a href="#(.*?)">', text) == ["run-1", "run-4"]
-    assert "those without a link take <code>--run</code>" in text
+    assert "for names without a link, use <code>--run</code>" in text
 
 
 def test_runs_that_the_page_has_no_room_for_are_counted(tmp_path, monkeypatch):
@@ -470,7 +470,7 @@ def test_page_and_terminal_count_from_the_same_beginning(tmp_path):
 
     shown = run(tmp_path / "log.json", "--html", tmp_path / "t.html").stdout
 
-    assert re.search(r"5\.000 +2\.000 +assistant +look", shown), shown
+    assert re.search(r"5\.00 +2\.00 +assistant +look", shown), shown
     assert 'aria-label="from 5.00 s for 2.00 s"' in (tmp_path / "t.html").read_text()
 
 

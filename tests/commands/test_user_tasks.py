@@ -206,7 +206,7 @@ def what_does_no_model_solve(user):
 
 def what_did_it_cost(user):
     user.click("tr:has-text('older') th a")
-    user.sees("3 replies, 4 requests, tokens 120 + 60, $0.0125")
+    user.sees("3 replies, 4 requests, tokens 120 in, 60 out, $0.0125")
 
 
 def what_changed_since_the_last_run(user):
@@ -249,7 +249,7 @@ def find_the_worst_topic(user):
     user.waits_for("h2:has-text('Topics')")
     first = user.page.locator("section, main").locator("table").first
     assert first.locator("tbody tr").count() == 4
-    user.sees("Topics, the worst first")
+    user.sees("Topics, worst first")
 
 
 def why_did_a_model_fail_a_problem(user):
@@ -269,7 +269,7 @@ def what_do_the_two_best_disagree_on(user):
 def which_item_is_flaky(user):
     user.click(RUN)
     user.click("a:has-text('Flaky samples')")
-    user.sees("samples at which one model's answers differ")
+    user.sees("samples on which one model's attempts differ")
 
 
 def show_me_all_timeouts(user):
@@ -307,7 +307,7 @@ def export_the_table(user):
 
 def follow_a_running_exam(user):
     user.click("tr:has-text('running') th a")
-    user.sees("This run is going on. 10 of 10 attempts are marked")
+    user.sees("This run is in progress. 10 of 10 attempts are scored")
     assert user.page.locator("[data-renew]").count() == 1
 
 

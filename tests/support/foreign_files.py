@@ -145,11 +145,12 @@ def deepeval(folder: Path, model: int, *, old: bool = False) -> Path:
     cases = []
     for item in range(ITEMS):
         value = None if item in BROKEN else mark(model, item)
-        metric = {"name": "Correctness", "threshold": 0.5, "success": bool(value), "score": value}
+        success = value is not None and value >= 0.5
+        metric = {"name": "Correctness", "threshold": 0.5, "success": success, "score": value}
         metric["error"] = "the judge did not answer" if item in BROKEN else None
         cases.append(
             {
-                "name": f"test_case_{item}", "input": prompt(item), "actualOutput": str(2 * item), "success": bool(value),
+                "name": f"test_case_{item}", "input": prompt(item), "actualOutput": str(2 * item), "success": success,
                 "metricsMetadata" if old else "metricsData": [metric],
             }
         )  # fmt: skip

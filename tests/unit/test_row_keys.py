@@ -10,6 +10,8 @@ from support.review_kit import markbook
 from markbook.benchmarks.answers import load_answers
 from markbook.benchmarks.benchmark import load_benchmark
 from markbook.datasets.predictions import read_answers
+from markbook.errors import DataError
+from markbook.foreign.reading import read as read_results
 from markbook.row_keys import CODE_KEYS, NAME_KEYS, NUMBER_KEYS, TEXT_KEYS, find_names, find_number
 from markbook.types import Sample, TaskRow
 
@@ -52,11 +54,12 @@ def test_a_whole_number_as_sample_id_numbers_the_attempt_beside_a_task_id_only()
     assert find_names({"completion": "x"}) == []
 
 
-def test_exam_and_run_take_a_row_that_failed_for_missing(tmp_path):
+@pytest.mark.parametrize("none", ["", 0, False, "0", "None", "null", "NaN", " "])
+def test_exam_and_run_take_a_row_that_failed_for_missing(tmp_path, none):
     paper = load_benchmark(write_rows(tmp_path / "paper.jsonl", [problem("a"), problem("b")]))
     rows = [
         {"task_id": "a", "completion": "", "error": "timeout"},
-        {"task_id": "b", "completion": CODE[0], "error": ""},
+        {"task_id": "b", "completion": CODE[0], "error": none},
     ]
     file = write_rows(tmp_path / "answers.jsonl", rows)
     samples = [Sample(id=name, row=TaskRow({}, place)) for place, name in enumerate("ab")]
@@ -66,7 +69,29 @@ def test_exam_and_run_take_a_row_that_failed_for_missing(tmp_path):
     predictions = read_answers(file, "demo", samples, several=False)
 
     assert examined == ["b"]
+    marks = write_rows(
+        tmp_path / "marks.jsonl", [{"item": "a", "score": 1, "error": error} for error in ("timeout", none)]
+    )
+    (failed,), (stands,) = (row.metrics.values() for row in read_results(marks)[1].rows)
+    assert (failed.kind, stands) == ("failed", 1.0)
     assert [predictions.attempts[name][0].meta["absent"] for name in "ab"] == [True, False]
+
+
+@pytest.mark.parametrize("key", ["model", "model_name", "model_id", "model_name_or_path"])
+def test_exam_and_run_tell_the_answers_of_two_models_apart(tmp_path, key):
+    paper = load_benchmark(write_rows(tmp_path / "paper.jsonl", [problem("a"), problem("b")]))
+    rows = [
+        {"task_id": task, key: model, "completion": CODE[0], "item": task, "score": 1}
+        for task in "ab"
+        for model in "mn"
+    ]
+    file = write_rows(tmp_path / "answers.jsonl", rows)
+    samples = [Sample(id=name, row=TaskRow({}, place)) for place, name in enumerate("ab")]
+
+    assert load_answers([file], paper).models == ["m", "n"]
+    assert read_results(file)[1].models == ["m", "n"]
+    with pytest.raises(DataError, match="answers of two models: 'm' and 'n'"):
+        read_answers(file, "demo", samples, several=True)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from markbook.benchmarks.problems import Benchmark, RowError
 from markbook.errors import DataError, suggest_path
 from markbook.files.jsonl import Line, Rejection, read_jsonl
 from markbook.files.spool import Spool
-from markbook.row_keys import CODE_KEYS, NUMBER_KEYS, find_names, find_number, is_failure
+from markbook.row_keys import CODE_KEYS, NUMBER_KEYS, find_model, find_names, find_number, is_failure
 from markbook.text.schema import Schema, make_schema
 from markbook.types import Attempt, ProblemType, Sample
 
@@ -205,7 +205,7 @@ class Answers:
 
     def _take(self, source_input: _Input, line: Line, extract: Extract) -> None:
         record, at = line.record, line.at
-        model = record.get("model") or ""
+        model = find_model(record)
         if not isinstance(model, str):
             raise RowError("'model' is not a string")
         # Before the task is looked up, so that a row that is malformed is reported as that, and not as an unknown task.

@@ -184,6 +184,15 @@ def _standing(prompt: str) -> str:
     return next((f"{text}\n" for text in (prompt, begun) if compiles(text)), "")
 
 
+def begins_definition(prompt: str) -> bool:
+    """Whether a prompt is Python and ends with a definition of which it has the head alone, or with its docstring."""
+    tree = parse(_standing(prompt))
+    part, body = (tree.body[-1] if tree and tree.body else None), list[ast.stmt]()
+    while isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        body, part = part.body, part.body[-1]
+    return bool(body) and all(isinstance(getattr(part, "value", part), ast.Pass | ast.Constant) for part in body)
+
+
 def _with_preloaded(text: str, sample: Sample) -> str:
     """Put what the benchmark's own runner took for granted before an answer, as far as that uses it unimported."""
     # As in `behind`: nothing may stand before such a text.

@@ -22,7 +22,7 @@ from markbook.files.content import first_byte, is_zip
 from markbook.files.jsonl import Rejection, read_jsonl
 from markbook.files.tables import read_table, suffix
 from markbook.testcode import programs
-from markbook.types import PYTHON, Sample, Test
+from markbook.types import Sample, Test, names_python
 
 _log = logging.getLogger(__name__)
 
@@ -256,7 +256,7 @@ def without_python(sample: Sample) -> Sample:
     problem stays as it is.
     """
     is_program = sample.judge is not None or sample.group is not None or any(test.setup for test in sample.tests)
-    if sample.language.lower() not in PYTHON or is_program:
+    if not sample.language or not names_python(sample.language) or is_program:
         return sample
     name = sample.entry_point or find_entry_point(sample.prompt_code)
     return replace(sample, language="", canonical_language="", entry_point=name)

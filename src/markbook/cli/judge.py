@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from markbook.cli.options import Number, fail_under_option, json_option, options_of, say
+from markbook.cli.options import Grouped, Number, fail_under_option, json_option, options_of, say
 from markbook.errors import IncompleteError, OutputError, UsageError, os_errors_as
 from markbook.judge.judge_options import JudgeOptions
 from markbook.measurements import CONFIDENCE
@@ -38,7 +38,7 @@ Examples:
 """
 
 
-@click.command("correct", epilog=_EXAMPLES)
+@click.command("correct", cls=Grouped, epilog=_EXAMPLES)
 @click.option(
     "--judged", type=_FILE, required=True, help='A run, or a file of {"id": .., "score": ..} with every item.'
 )
@@ -173,7 +173,7 @@ def command() -> None:
 command.add_command(correct_command)
 
 
-@command.command("check", epilog=_JUDGE_EXAMPLES)
+@command.command("check", cls=Grouped, epilog=_JUDGE_EXAMPLES)
 @click.option("--judge", required=True, help="PROVIDER:NAME of the judge.")
 @click.option("--papers", type=_FILE, help="Human reviews with their scores, in the PeerRead layout.")
 @click.option("--rows", type=_FILE, help='Answers of any task with human labels: {"candidate": .., "label": 0 to 1}.')

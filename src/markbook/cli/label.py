@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from markbook.cli.options import completing, run_names, say
+from markbook.cli.options import Grouped, completing, run_names, say
 from markbook.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ Examples:
 """
 
 
-@click.command("label", epilog=_EXAMPLES)
+@click.command("label", cls=Grouped, epilog=_EXAMPLES)
 @click.argument("run", type=click.Path(), metavar="RUN", shell_complete=completing(run_names, files=True))
 @click.option("--rater", "raters", multiple=True, required=True, metavar="NAME", help="Name of a rater; repeatable.")
 @click.option("--rubric", help="Name of a built-in rubric, or a .yaml file [default: quality, 1 to 5].")
@@ -40,7 +40,7 @@ Examples:
     "--reasons", is_flag=True, help="Label the reason of each failure: RUN is a file of traces, or a run with failures."
 )
 @click.option(
-    "--reason", "words", multiple=True, metavar="WORDS", help="Your own reason, with --reasons; repeat for several."
+    "--reason", "words", multiple=True, metavar="WORDS", help="With --reasons: a reason of your own; repeatable."
 )
 @click.option(
     "--count", type=click.IntRange(1), default=100, show_default=True, help="Number of items; may be raised later."
@@ -56,9 +56,9 @@ Examples:
 def command(run: str, raters: tuple[str, ...], port: int, *, open_browser: bool, **options: Any) -> int:
     """Label answers of a run blindly, by keyboard, in a local page, until interrupted.
 
-    Neither the model's name nor the judge's score is shown, and each rater gets a different order. Half of each item's sampling probability is uniform, half follows the judge's uncertainty; each label records
-    its probability for `judge correct`. With --reasons, traces and failed attempts are labelled by the reason of the failure.
-    Every label is saved before the next item is shown: run the same command again to continue.
+    Neither the model's name nor the judge's score is shown, and each rater gets a different order. Half of each item's sampling
+    probability is uniform, half follows the judge's uncertainty. Each label records its probability for `judge correct`.
+    With --reasons, traces and failed attempts are labelled by the reason of the failure. Every label is saved before the next item is shown: run the same command again to continue.
     """
     from markbook.report.html import label_script
     from markbook.report.label_pages import LabelPages

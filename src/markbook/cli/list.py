@@ -16,7 +16,7 @@ _KINDS = ("metrics", "tasks", "loaders", "traces", "engines", "generators", "rep
 @click.argument("kind", metavar="|".join(_KINDS), shell_complete=completing(lambda: _KINDS))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(kind: str, *, as_json: bool) -> None:
-    """List the parts of a KIND: built-ins and installed plugins."""
+    """List built-ins and installed plugins of one kind."""
     if kind not in _KINDS:
         from markbook.errors import UsageError, suggest
 

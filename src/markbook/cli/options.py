@@ -160,7 +160,7 @@ def _click_type(values: Values | None) -> click.ParamType[Any] | None:
 
 
 class Grouped(click.Command):
-    """A command whose options are shown in sections; those of no section come last."""
+    """A command whose options are shown in sections of two or more; its own options come first, `--help` alone last."""
 
     @property
     def sections(self) -> Mapping[str, Sequence[str]]:
@@ -185,17 +185,15 @@ class Grouped(click.Command):
             for parameter in self.get_params(ctx)
             if isinstance(parameter, click.Option) and (record := parameter.get_help_record(ctx)) is not None
         }
-        # A word for the value that leaves room for what the option means.
-        # The longer word first: after "INTEGER" was replaced, "INTEGER RANGE" would be found no more.
+        # Short words for the values; the longer one first, or "INTEGER" would be replaced within "INTEGER RANGE".
         for long, short in (("INTEGER RANGE", "N"), ("FLOAT RANGE", "X"), ("INTEGER", "N"), ("[|", "[")):
             records = {name: (flags.replace(long, short), words) for name, (flags, words) in records.items()}
-        for title, names in self.sections.items():
-            if rows := [records.pop(name) for name in names if name in records]:
-                with formatter.section(title):
-                    formatter.write_dl(rows)
-        if records:
-            with formatter.section("Options"):
-                formatter.write_dl([*records.values()])
+        shown = {title: [name for name in names if name in records] for title, names in self.sections.items()}
+        sections = [(title, [records.pop(name) for name in names]) for title, names in shown.items() if len(names) > 1]
+        sections.insert(0 if len(records) > 1 else len(sections), ("Options", [*records.values()]))
+        for title, rows in sections:
+            with formatter.section(title):
+                formatter.write_dl(rows)
 
 
 TERMINATED = 143
@@ -320,7 +318,7 @@ def map_option(function: _F) -> _F:
         "columns",
         callback=read,
         metavar="ROLE=COLUMN,...",
-        help="Columns of a CSV, JSON Lines or Parquet file. ROLE: item, model, score, repeat, cluster, input, output, error; better=lower if less is better.",
+        help="Columns of a CSV, JSON Lines or Parquet file. ROLE: item, model, score, repeat, cluster, input, output, error; better=lower if lower is better.",
     )(function)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from markbook.cli.options import (
+    Grouped,
     Number,
     completing,
     map_option,
@@ -37,7 +38,7 @@ Examples:
 """
 
 
-@click.command("site", epilog=_EXAMPLES)
+@click.command("site", cls=Grouped, epilog=_EXAMPLES)
 @runs_argument
 @click.option(
     "-o", "--output", required=True, type=click.Path(), help="Folder for the pages: new, empty, or an earlier site."
@@ -52,7 +53,7 @@ Examples:
 def site_command(runs: tuple[str, ...], output: str, **options: Any) -> int:
     """Write a leaderboard as static pages that open from a file.
 
-    Groups of models without significant differences instead of bare ranks, intervals, scored M of N, and a page for each model and
+    The pages show groups of models without significant differences instead of bare ranks, intervals, scored M of N, and a page for each model and
     each item. The same runs give the same bytes.
     """
     from markbook.report.board import pages
@@ -87,7 +88,7 @@ Examples:
 """
 
 
-@click.command("report", epilog=_REPORT_EXAMPLES)
+@click.command("report", cls=Grouped, epilog=_REPORT_EXAMPLES)
 @click.argument("run", type=click.Path(), shell_complete=completing(run_names, files=True))
 @click.option(
     "--format",
@@ -101,7 +102,7 @@ Examples:
     "-o", "--output", type=click.Path(), help="Folder for it, or - for stdout [default: the run's own folder]."
 )
 @click.option(
-    "--figures", type=click.Path(), metavar="DIR", help="Write the charts there instead, as SVG and PNG files."
+    "--figures", type=click.Path(), metavar="DIR", help="Write only the charts, as SVG and PNG files, to this folder."
 )
 @map_option
 @click.option("--json", "as_json", is_flag=True, help="Print the files' paths as JSON.")

@@ -48,7 +48,7 @@ Examples:
 
 
 @click.command("review", cls=Grouped, epilog=_EXAMPLES)
-@fail_under_option("a number, such as composite_score or tier1.cosine_score", GATES)
+@fail_under_option("a score, such as composite_score or tier1.cosine_score", GATES)
 @baseline_option(GATES)
 @options_of(StoppingOptions, only=("allow_different_measures",), section=GATES)
 @command_option("--json", "as_json", section=PRINTED, is_flag=True, help="Print summary.json instead of the table.")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from markbook.cli.options import completing, fail_under_option, options_of, part_names, say
+from markbook.cli.options import Grouped, completing, fail_under_option, options_of, part_names, say
 from markbook.errors import DataError, StrictDataError, UsageError, misspelt
 from markbook.judge.judge_options import JudgeOptions
 from markbook.option import parameter_name
@@ -48,7 +48,7 @@ Examples:
 """
 
 
-@click.command("score", epilog=_EXAMPLES)
+@click.command("score", cls=Grouped, epilog=_EXAMPLES)
 @click.argument("metrics", shell_complete=completing(part_names("metrics")))
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 @click.option(

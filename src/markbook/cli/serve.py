@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from markbook.cli.options import Number, options_of
+from markbook.cli.options import Grouped, Number, options_of
 from markbook.errors import UsageError
 from markbook.plugins import need
 from markbook.runs.exam.exam_options import ExamOptions
@@ -23,11 +23,9 @@ Examples:
 """
 
 
-@click.command("serve", epilog=_EXAMPLES)
-@click.option(
-    "--host", default="127.0.0.1", show_default=True, help="Address; any but a loopback address needs a token."
-)
-@click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="Or 0 for a free one.")
+@click.command("serve", cls=Grouped, epilog=_EXAMPLES)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address; all but loopback need --token-file.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="Port; 0 for a free one.")
 @options_of(ExamOptions, only=("workers",), workers="Parallel workers [default: one per core].")
 @click.option("--benchmarks", type=click.Path(), help="Folder of benchmarks that requests may refer to.")
 @click.option("--token-file", type=click.Path(), help="File with the token that clients must send.")

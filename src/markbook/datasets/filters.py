@@ -18,7 +18,7 @@ from markbook.datasets.user_code import Find, ForeignError, call_user_function, 
 from markbook.errors import ConfigError, suggest
 from markbook.testcode.extraction import compiles, extract, extract_answer
 from markbook.text.child import Helper, TextAnswer
-from markbook.types import PYTHON, Missing
+from markbook.types import Missing, names_python
 
 # What `!function` names may stand for: a fixed table, never something to import.
 #
@@ -291,7 +291,7 @@ def code(language: str = "") -> Step:
 
     In another language than Python it is the first fenced block, else the reply.
     """
-    if language in ("", *PYTHON):
+    if names_python(language):
         return _each(find_code)
     return _each(lambda reply: extract_answer(reply, "", "")[0])
 

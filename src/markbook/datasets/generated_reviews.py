@@ -17,7 +17,7 @@ from typing import Any
 from markbook.datasets.papers import ASPECTS, as_number, as_text, mend, read_object, read_scale, visible_files
 from markbook.errors import DamagedError, DataError
 from markbook.files.jsonl import Line, Rejection, read_jsonl
-from markbook.row_keys import is_failure
+from markbook.row_keys import find_model, is_failure
 from markbook.types import Attempt
 
 DEFAULT_SYSTEM = "default"
@@ -147,7 +147,7 @@ def _attempt(row: object, at: str, file: Path) -> Attempt | Rejection:
     # A boolean or a word in the place of the time is not a time; a negative one stays for the score to refuse.
     seconds = as_number(row.get("execution_time"))
     info = row.get("model_info")
-    named = (row.get("system"), row.get("model"), info.get("model") if isinstance(info, Mapping) else info)
+    named = (row.get("system"), find_model(row), info.get("model") if isinstance(info, Mapping) else info)
     system = next(filter(None, map(as_text, named)), DEFAULT_SYSTEM)
     return Attempt(as_text(paper), text, model=system, seconds=seconds, meta=meta, source=at)
 

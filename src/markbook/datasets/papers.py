@@ -87,8 +87,9 @@ def mend(text: str) -> tuple[str, int]:
 
 
 def as_text(value: object) -> str:
-    """Return a string value stripped; anything else is not a text."""
-    return value.strip() if isinstance(value, str) else ""
+    """Return a string value stripped; anything else is not a text, nor is one of which nothing can be seen."""
+    text = value.strip() if isinstance(value, str) else ""
+    return text if any(sign.isprintable() and sign != " " for sign in text) else ""
 
 
 def as_number(value: object) -> float | None:

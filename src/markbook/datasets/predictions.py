@@ -16,7 +16,7 @@ from markbook.errors import DataError, suggest_path
 from markbook.files.jsonl import Line, Rejection
 from markbook.files.spool import Spool, SpooledMap
 from markbook.files.tables import SUFFIXES, read_table, suffix
-from markbook.row_keys import RAW_KEYS, TEXT_KEYS, find_contradiction, find_names, find_number, is_failure
+from markbook.row_keys import RAW_KEYS, TEXT_KEYS, find_contradiction, find_model, find_names, find_number, is_failure
 from markbook.types import Attempt, Sample
 
 _RAW = frozenset(RAW_KEYS)
@@ -234,7 +234,7 @@ def _predictions(line: Line, *, weighed: bool) -> list[Prediction]:
             doc_id=_whole(record.get("doc_id"), "doc_id"),
             # Several answers in one row are numbered by their order, and a single one by what its row says.
             index=position if len(texts) > 1 else index,
-            model=str(record.get("model") or ""),
+            model=str(find_model(record)),
             filtered=filtered,
             # The question is the same for all answers of a row, so it is kept and compared once.
             question=question if position == 0 else None,

@@ -121,11 +121,9 @@ def _list_split_files(names: Sequence[str], config: str, split: str) -> list[str
             kind = ".parquet" if ".parquet" in kinds else min(kinds)
             return [name for name in matching if suffix(Path(name)) == kind]
     parts = {name.partition("/")[0] for name in names if name.endswith(".parquet") and "/" in name}
-    return (
-        _list_split_files(names, next(iter(parts)), split)
-        if not config and len(parts) == 1 and parts - {*folders}
-        else []
-    )
+    if not config and len(parts) == 1 and parts - {*folders}:
+        return _list_split_files(names, next(iter(parts)), split)
+    return []
 
 
 def _part(config: str, split: str) -> str:

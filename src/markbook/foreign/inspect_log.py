@@ -19,6 +19,7 @@ from markbook.foreign.reading import (
     Marked,
     MarkedRows,
     ResultsProbe,
+    RightAnswers,
     check_plan,
     collect_columns,
     cut_text,
@@ -83,7 +84,7 @@ class InspectResults:
         model = str(about.get("model") or "model")
         lone = [str(score.get("name")) for score in objects(mapping(header.get("results")).get("scores"))]
         lettered: dict[str, bool] = {}
-        answers: list[tuple[Row, list[object]]] = []
+        answers: RightAnswers = []
         rows = _whole(MarkedRows(_row(sample, model, lone, lettered, answers) for sample in samples), about, probe.path)
         # C is correct and I is not, whatever a scorer is called.
         columns = collect_columns(rows, directions=dict.fromkeys(filter(lettered.get, lettered), "higher"))
@@ -97,7 +98,8 @@ class InspectResults:
             "solver options": options if steps else about.get("solver_args"),
             **{f"argument {name}": value for name, value in arguments if not _NO_MEASURE.fullmatch(name)},
         }
-        roles = {f"role {name}": mapping(role).get("model") for name, role in mapping(about.get("model_roles")).items()}
+        stated = mapping(about.get("model_roles")).items()
+        roles = {f"role {name}": mapping(role).get("model", role) for name, role in stated}
         grader = {"role grader": roles.pop("role grader", None)}
         scorers: dict[str, object] = {}
         count: Counter[str] = Counter()
@@ -112,6 +114,9 @@ class InspectResults:
             named = {name: scorers[name]} if name in scorers else scorers
             own[column] = {f"scorer {name}": options for name, options in named.items()}
             own[column] |= {} if name in _UNGRADED else grader
+            # By default the model that answers is the one that grades, too.
+            if name in scorers and name.startswith("model_graded") and not mapping(scorers[name]).get("model"):
+                own[column]["role grader"] = grader["role grader"] or model
         signatures = {"": sign_measure("inspect", settings | roles), **sign_answers("inspect", answers)}
         status = header.get("status")
         notes = () if status in (None, "success") else (f"Inspect says that this run ended as {status!r}.",)
@@ -129,11 +134,7 @@ def _objects(probe: ResultsProbe, start: str, lost: Counter[str]) -> Iterator[Ma
 
 
 def _row(
-    sample: Mapping[str, object],
-    model: str,
-    lone: list[str],
-    lettered: dict[str, bool],
-    answers: list[tuple[Row, list[object]]],
+    sample: Mapping[str, object], model: str, lone: list[str], lettered: dict[str, bool], answers: RightAnswers
 ) -> Row:
     """Return a sample's row, and note its right answers, and of each metric whether all its values so far are letters."""
     epoch = sample.get("epoch")
@@ -158,8 +159,8 @@ def _row(
             metrics[part_name] = read_value(number)
             if part is not None:
                 lettered[part_name] = lettered.get(part_name, True) and part in ("C", "P", "I", "N")
-    if sample.get("error"):
-        metrics = {_EVERY: missing_failure(mapping(sample["error"]).get("message") or sample["error"])}
+    if error := sample.get("error") or ("the sample was declared invalid" if sample.get("invalidation") else None):
+        metrics = {_EVERY: missing_failure(mapping(error).get("message") or error)}
     output = mapping(sample.get("output"))
     reply = output.get("completion") or next(
         (mapping(choice.get("message")).get("content") for choice in objects(output.get("choices"))), ""
@@ -171,9 +172,7 @@ def _row(
     # The letter of a choice is its place, which another order of the choices changes.
     lettered_choices = dict(zip(ascii_uppercase, choices if isinstance(choices, list) else [], strict=False))
     right = target if isinstance(target, list) else [target]
-    answers.append(
-        (Row(model, name, {}, content=row.content), [lettered_choices.get(words(entry), entry) for entry in right])
-    )
+    answers.append(((name, row.content), [lettered_choices.get(words(entry), entry) for entry in right]))
     return row
 
 

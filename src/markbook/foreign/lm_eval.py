@@ -15,6 +15,7 @@ from markbook.foreign.reading import (
     Marked,
     MarkedRows,
     ResultsProbe,
+    RightAnswers,
     check_plan,
     collect_columns,
     cut_text,
@@ -25,6 +26,7 @@ from markbook.foreign.reading import (
     objects,
     read_records,
     read_value,
+    sign_answers,
     sign_facts,
     sign_measure,
     words,
@@ -112,6 +114,7 @@ def _mark_samples(files: Mapping[str, Path], about: Mapping[str, object], model:
     rows = MarkedRows()
     lost: Counter[str] = Counter()
     notes: list[str] = []
+    answers: RightAnswers = []
     measures = {task: _list_settings(task, about) for task in files}
     better = mapping(about.get("higher_is_better"))
     lower = {name for per in better.values() for name, higher in mapping(per).items() if higher is False}
@@ -125,7 +128,7 @@ def _mark_samples(files: Mapping[str, Path], about: Mapping[str, object], model:
         results = mapping(mapping(about.get("results")).get(task))
         counts = (effective, results.get("samples"), results.get("sample_len"))
         planned = min((count for count in counts if isinstance(count, int)), default=0) if effective else 0
-        for row in _task(task, path, model, planned, (lost, notes, measures[task])):
+        for row in _task(task, path, model, planned, (lost, notes, measures[task], answers)):
             metrics: dict[str, float | Missing] = {}
             for name, value in row.metrics.items():
                 own, comma, of = name.partition(",")
@@ -157,6 +160,7 @@ def _mark_samples(files: Mapping[str, Path], about: Mapping[str, object], model:
         for name in (name for name, own in plain.items() if own in (called, lower_name(called))):
             options[name][at] = sign_facts(facts)
     signatures = {task: sign_measure("lm-eval", settings) for task, settings in measures.items()}
+    signatures |= sign_answers("lm-eval", answers)
     return Marked(rows, columns, version, dict(lost), tuple(notes), signatures, options)
 
 
@@ -180,13 +184,13 @@ def _list_settings(task: str, about: Mapping[str, object]) -> dict[str, object]:
     return settings
 
 
-_Findings = tuple[Counter[str], list[str], dict[str, object]]
-"""What was lost, what a reader has to know, and how the task was measured."""
+_Findings = tuple[Counter[str], list[str], dict[str, object], RightAnswers]
+"""What was lost, what a reader has to know, how the task was measured, and each sample's right answers."""
 
 
 def _task(task: str, path: Path, model: str, effective: int, findings: _Findings) -> Iterator[Row]:
     """Yield a task's rows: the filters of one document together, and an absent one for each that was planned."""
-    lost, notes, settings = findings
+    lost, notes, settings, answers = findings
     docs: dict[str, list[int]] = defaultdict(list)
     samples: Spool[_Sample] = Spool()
     filters: dict[str, dict[str, None]] = defaultdict(dict)
@@ -203,7 +207,10 @@ def _task(task: str, path: Path, model: str, effective: int, findings: _Findings
         numbers = {name: value for name, value in record.items() if isinstance(value, bool | int | float | None)}
         values = {name: value for name, value in numbers.items() if name not in _OWN}
         sample = _Sample(str(record.get("filter", "")), cut_text(question), text, content, values)
-        docs[words(record.get("doc_id"))].append(len(samples))
+        doc = words(record.get("doc_id"))
+        target = record.get("target")
+        answers.append(((f"{task}/{doc}", content), target if isinstance(target, list) else [target]))
+        docs[doc].append(len(samples))
         samples.append(sample)
         filters[sample.filter].update(dict.fromkeys(sample.values))
     names = [_metric_name(name, of, filters) for of, values in filters.items() for name in values]

@@ -78,11 +78,11 @@ class DeepEval:
         columns = collect_columns(rows, directions=directions | {"success": "higher"})
         for name, of in ways.items():
             if (fewer := min(of["lower"], of["higher"])) and name in columns:
-                side = "less" if columns[name].direction == "lower" else "more"
                 contradict = f"In {fewer} of {of.total()} cases the verdict on {name} contradicts the others"
-                columns[name] = replace(columns[name], note=f"{contradict}: {side} is taken to be better.")
+                way = columns[name].direction
+                columns[name] = replace(columns[name], note=f"{contradict}: {way} is assumed to be better.")
         # A score does not depend on the threshold that it is held to; whether a case passed depends on all of them.
-        settings: dict[str, dict[str, object]] = {"success": {}}
+        settings: dict[str, dict[str, object]] = {"success": {"metrics": sorted(facts)}}
         for name, kind, values in ((name, kind, values) for name, of in facts.items() for kind, values in of.items()):
             fact = sorted(values, key=str) if len(values) > 1 else next(iter(values), None)
             for concerned in ("success",) if kind == "threshold" else (name, "success"):
@@ -125,12 +125,9 @@ def _case(case: Mapping[str, object], model: str) -> Row:
     content = digest_input("deepeval", [question, facts] if question and any(facts) else question)
     # A case is called test_case_<place> unless somebody named it: what was asked is what it is.
     name = str(case.get("name") or "")
-    called = (
-        name
-        if name and not name.startswith(("test_case_", "conversational_test_case_"))
-        else content.partition(":")[2][:12]
-    )
-    return Row(model, called or name, metrics, 0, cut_text(question), cut_text(case.get("actualOutput")), content)
+    if not name or name.startswith(("test_case_", "conversational_test_case_")):
+        name = content.partition(":")[2][:12] or name
+    return Row(model, name, metrics, 0, cut_text(question), cut_text(case.get("actualOutput")), content)
 
 
 # promptfoo's JSON.
@@ -175,8 +172,7 @@ class Promptfoo:
             asserted.setdefault(key, {}).update(
                 (words(dict(assertion)), assertion) for assertion in _assertions(result)
             )
-            components = objects(mapping(result.get("gradingResult")).get("componentResults"))
-            of_tests = [*_assertions(result), *(mapping(part.get("assertion")) for part in components)]
+            of_tests = [*_assertions(result), *(mapping(part.get("assertion")) for part in _components(result))]
             stated |= {str(test["metric"]) for test in of_tests if test.get("metric")}
         columns = collect_columns(rows, first=("score", "pass"), directions=dict.fromkeys(stated, "higher"))
         signed = {
@@ -217,21 +213,39 @@ def _name_columns(
     return [replace(row, model=names[row.model, at]) for at, row in zip(numbers, rows, strict=True)], tuple(notes)
 
 
-_GRADED = re.compile(r"(not-)?(.*rubric|model-graded.*|g-eval|factuality|.*-relevance|context-.*|similar|classifier)")
+_GRADED = re.compile(
+    r"(not-)?(.*rubric|model-graded.*|g-eval|factuality|.*-relevance|context-.*|similar|classifier|moderation|select-best)"
+)
 """Assertions that a model judges; the others do not heed which one grades."""
+_VARIABLE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
 
 def _assertions(result: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
-    """Yield what a test asserts, sets of assertions and their parts one by one; of `pass` alone what a test has to reach."""
-    case = mapping(result.get("testCase"))
-    if case.get("threshold") is not None:
-        yield {"metric": "pass", "threshold": case["threshold"]}
-    waiting = objects(case.get("assert"))
+    """Yield what a test asserts, sets of assertions and their parts one by one; of `pass` alone what a test has to reach.
+
+    A name may hold variables of the test. Of a test that is not there the results say what it asserts.
+    """
+    case, variables = mapping(result.get("testCase")), mapping(_get_vars(result))
+    options = mapping(case.get("options"))
+    for metric, name in (("pass", "threshold"), ("score", "assertScoringFunction")):
+        if case.get(name) is not None:
+            yield {"metric": metric, name: case[name]}
+    waiting = objects(case.get("assert")) or objects([part.get("assertion") for part in _components(result)])
     for assertion in waiting:
         waiting += [{"metric": assertion.get("metric"), **part} for part in objects(assertion.get("assert"))]
-        graded = mapping(case.get("options")) if _GRADED.fullmatch(str(assertion.get("type"))) else {}
-        defaults = {name: graded[name] for name in ("provider", "rubricPrompt") if graded.get(name)}
-        yield {**defaults, **{name: value for name, value in assertion.items() if name != "assert"}}
+        of_test = (
+            "transform",
+            *(("provider", "rubricPrompt") if _GRADED.fullmatch(str(assertion.get("type"))) else ()),
+        )
+        defaults = {name: options[name] for name in of_test if options.get(name)}
+        facts = {**defaults, **{name: value for name, value in assertion.items() if name != "assert"}}
+        if isinstance(metric_name := facts.get("metric"), str):
+            facts["metric"] = _VARIABLE.sub(lambda name: str(variables.get(name[1], name[0])), metric_name)
+        yield facts
+
+
+def _components(result: Mapping[str, object]) -> list[Mapping[str, object]]:
+    return objects(mapping(result.get("gradingResult")).get("componentResults"))
 
 
 def _list_facts(assertions: Mapping[str, Mapping[str, object]], metric: str) -> dict[str, object]:

@@ -20,7 +20,7 @@ from markbook.files.content import MAX_DOCUMENT, MAX_VALUE, SPACE, is_zip, piece
 from markbook.files.jsonl import Line, Rejection, parse_object, read_jsonl
 from markbook.files.spool import Spool
 from markbook.files.tables import read_table
-from markbook.marks import OTHER_TOOL, Column, Row
+from markbook.marks import OTHER_TOOL, RIGHT_ANSWER, Column, Row
 from markbook.measurements import choose_direction, note_direction
 from markbook.text import cut
 from markbook.types import Direction, Missing, MissingKind, digest_text
@@ -308,13 +308,17 @@ def sign_facts(facts: Mapping[str, object]) -> str:
     return "|".join(parts)
 
 
-def sign_answers(tool: str, answers: Iterable[tuple[Row, Sequence[object]]]) -> dict[str, str]:
+RightAnswers = list[tuple[tuple[str, str], list[object]]]
+"""By each sample's id and content, in the order of the file."""
+
+
+def sign_answers(tool: str, answers: RightAnswers) -> dict[str, str]:
     """Return by sample the signature of its right answers, which `Marked.signatures` holds as it does those of tasks."""
     texts: dict[tuple[str, str], set[str]] = {}
-    for row, right in answers:
-        texts.setdefault((row.id, row.content), set()).update(filter(None, map(words, right)))
+    for sample, right in answers:
+        texts.setdefault(sample, set()).update(filter(None, map(words, right)))
     return {
-        digest_text("\n".join(sample))[:16]: sign_measure(tool, {f"right answer of {sample[0]}": sorted(answers)})
+        digest_text("\n".join(sample))[:16]: sign_measure(tool, {f"{RIGHT_ANSWER}{sample[0]}": sorted(answers)})
         for sample, answers in texts.items()
         if answers
     }

@@ -28,7 +28,7 @@ from markbook.foreign.reading import (
 )
 from markbook.marks import Row
 from markbook.measurements import find_direction
-from markbook.row_keys import is_failure, parse_map
+from markbook.row_keys import find_model, is_failure, parse_map
 from markbook.text.format import read_number
 from markbook.types import Direction, Missing, MissingKind
 
@@ -123,8 +123,8 @@ class Plain:
             find_direction(score) if better is None else "lower" if better == "lower" else "higher"
         )
         if better is None and direction != "higher":
-            more, other = ("less", "higher") if direction else ("more", "lower")
-            notes += (f"Of {score} {more} is taken to be better; `--map better={other}` says otherwise.",)
+            way, other = ("lower", "higher") if direction else ("higher", "lower")
+            notes += (f"{score}: {way} is assumed to be better; `--map better={other}` reverses that.",)
         columns = collect_columns(rows, first=(score,), directions={score: direction or "higher"})
         return Marked(rows, columns, suffix(probe.path), dict(lost), notes)
 
@@ -135,6 +135,8 @@ class _Table:
 
     columns: Mapping[str, str]
     """Which column says what, of those that some row has."""
+    names_model: bool = False
+    """Whether only the column that the user named says of which model a row is."""
     has_models: bool = False
     has_repeats: bool = False
     is_numbered: bool = True
@@ -145,7 +147,7 @@ class _Table:
         """Go through the file once: in JSON Lines each row may have other keys."""
         columns = dict(probe.columns or {role: role for role in ROLES})
         columns.pop(BETTER, None)
-        table = cls(columns)
+        table = cls(columns, names_model=bool(probe.columns))
         lacking = set(columns)
         first: Mapping[str, object] | None = None
         for line in read_table(probe.path, numbers="open"):
@@ -167,6 +169,8 @@ class _Table:
 
     def cell(self, record: Mapping[str, object], role: str) -> Any:
         """Return what a row says in a role, None where it does not."""
+        if role == "model" and not self.names_model:
+            return find_model(record)
         return record.get(self.columns[role]) if role in self.columns else None
 
 
@@ -219,11 +223,9 @@ class TauBenchResults:
 
     def sniff(self, probe: ResultsProbe) -> int:
         """Return 90 for an array of tasks with a reward and a trajectory."""
-        return (
-            90
-            if probe.opening == "[" and probe.has("task_id", "reward") and (probe.has("traj") or probe.has("trial"))
-            else 0
-        )
+        if probe.opening == "[" and probe.has("task_id", "reward") and (probe.has("traj") or probe.has("trial")):
+            return 90
+        return 0
 
     def read(self, probe: ResultsProbe) -> Marked:
         """Return one row for each task and trial, read as a stream: trajectories are long."""
@@ -234,7 +236,9 @@ class TauBenchResults:
                 lost["no task"] += 1
                 continue
             trial, error = element.get("trial"), mapping(element.get("info")).get("error")
-            reward = missing_failure(error) if error else read_value(element.get("reward"))  # a crash is noted as 0.0
+            reward = (
+                missing_failure(error) if is_failure(error) else read_value(element.get("reward"))
+            )  # a crash is noted as 0.0
             index = trial if isinstance(trial, int) and trial > 0 else 0
             rows.append(Row(file_stem(probe.path), words(element["task_id"]), {"reward": reward}, index))
         return Marked(rows, collect_columns(rows), "", dict(lost))

@@ -242,7 +242,7 @@ class RawAnswer:
     payload: str
     mode: str = ""
     logprobs: tuple[TokenRecord, ...] = ()
-    """Per token as `tokens.reduce_logprobs` keeps it; empty where the server gives none."""
+    """Per token as `reduce_logprobs` keeps it; empty where the server gives none."""
 
 
 async def send(client: Any, call: Call, mode: str) -> Any:

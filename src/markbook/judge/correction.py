@@ -194,8 +194,12 @@ def correct(request: CorrectionRequest) -> Corrected:
     clusters = items if has_several else None
     if request.cluster:
         # An item of which the rows do not say to what it belongs stands by itself.
-        values = _column(read, table.keys, request.cluster)
-        clusters = [("", item) if value is None else value for item, value in zip(items, values, strict=True)]
+        by_item: dict[Hashable, Hashable] = {}
+        for item, cluster in zip(items, _column(read, table.keys, request.cluster), strict=True):
+            if cluster is not None and by_item.setdefault(item, cluster) != cluster:
+                two = " and ".join(map(repr, (by_item[item], cluster)))
+                raise DataError(f"the rows of item {item!r} are in two clusters, {two}", hint="leave --cluster out")
+        clusters = [by_item.get(item, ("", item)) for item in items]
     elif has_several:
         read.problems.append(
             f"the {len(items)} rows are of {len(set(items))} items: the rows of an item count as one cluster"

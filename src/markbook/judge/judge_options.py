@@ -28,6 +28,8 @@ _AT_SERVER = re.compile(
     r"(?P<model>[^@]+(?:@(?!https?://)[^@]*)*)@(?P<url>https?://.+?)(?:@(?P<key>[A-Z_][A-Z0-9_]*))?"
 )
 """A judge that has a server of its own: `PROVIDER:NAME@URL`, or `PROVIDER:NAME@URL@KEY_VARIABLE`."""
+JUDGE_ADDRESSES = "judge_addresses"
+"""Where run.json holds the address of each judge: a run is not resumed with a judge at another one."""
 
 
 @dataclass(frozen=True, slots=True)

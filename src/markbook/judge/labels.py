@@ -13,6 +13,7 @@ from markbook.codec import JsonRecord
 from markbook.errors import DataError
 from markbook.files.content import check_readable
 from markbook.files.jsonl import Line, Rejection, read_jsonl
+from markbook.row_keys import find_model
 from markbook.stats import krippendorff_alpha
 from markbook.stats.records import Estimate
 
@@ -166,27 +167,28 @@ def read_labels(paths: Sequence[Path]) -> Labels:
             two things in two files.
     """
     labels = Labels()
-    named: dict[tuple[Key, str], int] = {}
+    # What each rater says last of each item, file by file
+    words: dict[tuple[Key, str], dict[str, Label]] = {}
     replaced = 0
     for line in _lines(paths, labels.problems):
         label = read_label(line)
-        key = label.align().key
-        # A comparison is the same one in either order of its systems, so a rater's second word on it is found.
-        earlier = named.get((key, label.rater)) if label.rater else None
-        if earlier is not None:
-            before, labels.labels[earlier] = labels.labels[earlier], label
-            differs = before.align().label != label.align().label
-            if differs and before.at.rpartition(":")[0] != label.at.rpartition(":")[0]:
-                raise DataError(
-                    f"the rater {label.rater!r} says something else of item {label.id!r} at {before.at}",
-                    at=label.at,
-                    hint="give one of the two files, or the raters two names",
-                )
-            replaced += differs
+        if not label.rater:
+            labels.labels.append(label)
             continue
-        if label.rater:
-            named[key, label.rater] = len(labels.labels)
-        labels.labels.append(label)
+        # A comparison is the same one in either order of its systems, so a rater's second word on it is found.
+        by_file = words.setdefault((label.align().key, label.rater), {})
+        file = label.at.rpartition(":")[0]
+        replaced += file in by_file and by_file[file].align().label != label.align().label
+        by_file[file] = label
+    for (_, rater), by_file in words.items():
+        first, *others = by_file.values()
+        labels.labels.append(first)
+        if other := next((other for other in others if other.align().label != first.align().label), None):
+            raise DataError(
+                f"the rater {rater!r} says something else of item {other.id!r} at {first.at}",
+                at=other.at,
+                hint="give one of the two files, or the raters two names",
+            )
     if replaced:
         labels.problems.append(f"{replaced} labels are replaced by a later line of the same rater")
     return labels
@@ -255,10 +257,10 @@ def label_value(record: Mapping[str, object]) -> float | str | None:
 
 def read_item(record: Mapping[str, object]) -> tuple[str, str]:
     """Return which item and system a row is about; one of several answers has its number behind the item's name."""
-    system = next((record[key] for key in ("system", "model") if record.get(key) is not None), "")
+    system = record.get("system")
     index = record.get("index", 0)
     name = str(record["id"])
-    return (name if index in (0, None) else f"{name}#{index}", str(system or ""))
+    return (name if index in (0, None) else f"{name}#{index}", str(find_model(record) if system is None else system))
 
 
 _HUGE = 1e300

@@ -372,11 +372,9 @@ class RubricModel(_Strict):
     @field_validator("reads", mode="before")
     @classmethod
     def _our_texts(cls, reads: Any) -> Any:
-        return (
-            [_SPELLINGS.get(name, name) if isinstance(name, str) else name for name in reads]
-            if isinstance(reads, list)
-            else reads
-        )
+        if isinstance(reads, list):
+            return [_SPELLINGS.get(name, name) if isinstance(name, str) else name for name in reads]
+        return reads
 
     @model_validator(mode="after")
     def _whole(self) -> Self:

@@ -31,6 +31,9 @@ from typing import Literal, overload
 from markbook import plugins
 from markbook.errors import ConfigError, MarkbookError, UsageError
 from markbook.metrics import NO_STATS, drop_missing_references, held_to_range, measurement, missing_error, problem
+from markbook.text import Table
+from markbook.text.format import format_number
+from markbook.text.table import as_text
 from markbook.types import Attempt, Item, Measurement, Metric, Missing, Sample, TaskRow
 
 # Rows as callers keep them (lists, data frame columns, arrays), taken by position.
@@ -96,6 +99,25 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
 
 _SHARDS = 32
 _SMALLEST_SHARD = 16
+
+
+class Measurements(list[Measurement]):
+    """Measurements by row; a small table in the Python shell and in a notebook."""
+
+    def _table(self) -> Table:
+        first = self[:10]
+        details = (item.missing.detail if item.missing else "" for item in first)
+        rows = tuple((str(at), format_number(first[at].value), detail) for at, detail in enumerate(details))
+        note = f"{len(self) - len(first):,} more rows" if len(self) > len(first) else ""
+        return Table("", ("Row", self[0].metric, "Missing"), rows, frozenset({0, 1}), note)
+
+    def __repr__(self) -> str:
+        """Show the first rows."""
+        return as_text([self._table().rich()]) if self else "[]"
+
+    def _repr_html_(self) -> str:
+        """Show the first rows in a notebook."""
+        return self._table().html() if self else "[]"
 
 
 @overload
@@ -187,9 +209,8 @@ def measure(
         if len(column) != len(texts):
             raise UsageError(f"{len(texts)} candidates and {len(column)} {name}", hint="one for each row")
     measured = measure_rows(make(names, options), texts, answers, options, executor=executor, **beside)
-    if isinstance(metrics, str) and len(names) == 1:
-        return measured[names[0]]
-    return measured
+    columns: dict[str, list[Measurement]] = {name: Measurements(column) for name, column in measured.items()}
+    return columns[names[0]] if isinstance(metrics, str) and len(names) == 1 else columns
 
 
 def expand(names: Sequence[str]) -> list[str]:

@@ -8,6 +8,7 @@ import re
 import ssl
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, datetime
@@ -23,6 +24,7 @@ from markbook.text import redact
 from markbook.types import MissingKind
 
 # What an error of a model server means for the next step: whether it is retried (`classify_fault`), and after what wait.
+# A timeout is the asker's (`Asker._send`), a reply that does not count its reader's: each raises a `RequestFault` itself.
 
 _RETRIED = frozenset({408, 409, 425, 429})
 _FATAL = frozenset({401, 402, 403, 404})
@@ -146,11 +148,8 @@ def parse_retry_after(stated: object, now: datetime) -> float | None:
     """Return the seconds that a Retry-After header asks for, from 0 up; None if it says nothing usable."""
     if not isinstance(stated, str):
         return None
-    try:
+    with suppress(ValueError):
         seconds = float(stated)
-    except ValueError:
-        pass
-    else:
         return seconds if 0 <= seconds < float("inf") else None
     try:
         moment = parsedate_to_datetime(stated)

@@ -51,14 +51,14 @@ class VerdictCache:
             yield from run(jobs)
             return
         ready: deque[tuple[Job, Outcome]] = deque()
-        under: dict[str, list[Job]] = {}
+        twins_by_name: dict[str, list[Job]] = {}
         names: dict[int, str] = {}
-        for job, outcome in run(self._select_unknown(jobs, ready, under, names, level)):
+        for job, outcome in run(self._select_unknown(jobs, ready, twins_by_name, names, level)):
             yield from _drain(ready)
             name = names.pop(id(job))
             self._learn(name, job, outcome, level())
             yield job, outcome
-            for twin in under.pop(name, ()):
+            for twin in twins_by_name.pop(name, ()):
                 yield twin, outcome
         yield from _drain(ready)
 
@@ -66,7 +66,7 @@ class VerdictCache:
         self,
         jobs: Iterable[Job],
         ready: deque[tuple[Job, Outcome]],
-        under: dict[str, list[Job]],
+        twins_by_name: dict[str, list[Job]],
         names: dict[int, str],
         level: Callable[[], Isolation],
     ) -> Iterator[Job]:
@@ -74,9 +74,9 @@ class VerdictCache:
         for job in jobs:
             files = [f"{name}:{hashlib.blake2b(text).hexdigest()}" for name, text in job.files.items()]
             name = digest(job.code, task_name(job.sample), repr((limits_for(job), job.limits, job.meets_all)), *files)
-            if self._dedupe and name in under:
+            if self._dedupe and name in twins_by_name:
                 self.duplicates += 1
-                under[name].append(job)
+                twins_by_name[name].append(job)
                 continue
             outcome = self._find_outcome(name, job, level)
             if outcome is not None:
@@ -84,7 +84,7 @@ class VerdictCache:
                 continue
             names[id(job)] = name
             if self._dedupe:
-                under[name] = []
+                twins_by_name[name] = []
             yield job
 
     def _find_outcome(self, name: str, job: Job, level: Callable[[], Isolation]) -> Outcome | None:

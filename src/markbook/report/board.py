@@ -150,7 +150,7 @@ def comparison_page(runs: Sequence[Run], sheet: Sheet, comparison: Comparison) -
     ranking, pairs, *others = tables(comparison)
     picture = charts.draw_summaries((standing.model, standing.summary) for standing in comparison.standings)
     alt = f"{comparison.metric} of each model with its interval; the table below has the same numbers"
-    lead = "Open a sample to read the answers of all models one below the other; 'Change' below filters the list."
+    lead = "Open a sample to read all models' answers. 'Change' below filters the list."
     sections = [
         Section("scores", "Scores", "", (ranking,), None if picture is None else Chart(picture, alt)),
         Section("differences", "Differences", "", (pairs,)),

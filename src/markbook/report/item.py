@@ -80,7 +80,7 @@ def reason_lines(why: Why) -> Iterator[str]:
     if why.error:
         yield f"  {terminal(why.error)}"
     if why.limit:
-        yield f"  a limit was reached: {terminal(why.limit)}" + ("; it was here:" if why.lines else "")
+        yield f"  limit reached: {terminal(why.limit)}" + (", at:" if why.lines else "")
     yield from _render_traceback(why.lines)
     for failure in why.failures:
         yield f"  {terminal(failure.source, limit=300)}"
@@ -180,7 +180,7 @@ def _show_step(step: Step, begin: float, span: float) -> ShownStep:
         when = f"from {at}" + (f" for {step.seconds:.2f} s" if step.seconds is not None else "")
     failed = step.ok is False
     costs = [
-        "" if step.seconds is None else f"{step.seconds:.3f} s",
+        "" if step.seconds is None else f"{step.seconds:.2f} s",
         "" if step.input_tokens is None else f"{step.input_tokens:,} tokens in",
         "" if step.output_tokens is None else f"{step.output_tokens:,} tokens out",
         "" if step.cost is None else f"${step.cost:.4f}",

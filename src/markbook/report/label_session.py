@@ -302,11 +302,9 @@ class Session:
         """Return the place of the item that a rater has labelled last."""
         labels = self.books[rater].labels
         last = next(reversed(labels), None)
-        return (
-            None
-            if last is None
-            else next(at for at, drawn_item in enumerate(self._orders[rater]) if drawn_item.item.key == last)
-        )
+        if last is None:
+            return None
+        return next(at for at, drawn_item in enumerate(self._orders[rater]) if drawn_item.item.key == last)
 
     def show_item(self, rater: str, index: int) -> Seen:
         """Return what a rater sees of the item at a place of his order."""

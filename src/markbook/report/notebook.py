@@ -67,7 +67,7 @@ def tables(run: Run) -> str:
     parts = [f"<p><strong>{escape(visible(page.headline.text))}</strong></p>", facts.html()]
     for section in page.sections[:2]:
         if (chart := section.chart) is not None:
-            parts.append(f'<figure role="img" aria-label="{escape(chart.alt)}">{svg(chart.picture)}</figure>')
+            parts.append(f'<figure role="img" aria-label="{escape(visible(chart.alt))}">{svg(chart.picture)}</figure>')
         parts += [table.html() for table in section.tables]
     return "".join(parts)
 
@@ -124,8 +124,6 @@ def render_standings(standings: Sequence[Standing]) -> Iterator[RenderableType]:
 def draw_scores(standings: Sequence[Standing]) -> str:
     """Return the scores of models with their intervals as a drawing; empty without any."""
     picture = charts.draw_summaries((standing.model, standing.summary) for standing in standings)
-    return (
-        ""
-        if picture is None
-        else f'<figure role="img" aria-label="Scores with their intervals">{svg(picture)}</figure>'
-    )
+    if picture is None:
+        return ""
+    return f'<figure role="img" aria-label="Scores with their intervals">{svg(picture)}</figure>'

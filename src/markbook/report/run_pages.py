@@ -6,6 +6,7 @@ import contextlib
 import csv
 import difflib
 import io
+import itertools
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -468,7 +469,9 @@ def trend_page(number: int, runs: Sequence[ListedRun], read_measures: Callable[[
             value, low, high = score.points
             line = lines.setdefault(score.model, [])
             own = [(labels[run.number], measures)] if measures is not None else []
-            breaks = next((words for other in line if own and (words := differences([other, *own]))), "")
+            pairs = [[other, *own] for other in line if own]
+            turned = (f"{new.direction} is better" for (_, old), (_, new) in pairs if old.direction != new.direction)
+            breaks = next(itertools.chain(turned, filter(None, map(differences, pairs))), "")
             lines[score.model] = [*([] if breaks else line), *own]
             ends = {"low": low, "high": high, "breaks": bool(breaks)}
             marks.append({"series": score.model, "x": labels[run.number], "value": value, **ends})
@@ -485,5 +488,8 @@ def trend_page(number: int, runs: Sequence[ListedRun], read_measures: Callable[[
     )  # fmt: skip
     title = f"{ordered[-1].what}: {len(ordered)} run{'s' if len(ordered) > 1 else ''}"
     n_older = len(scored) - len(ordered)
-    picture_shown = show_picture(picture)
-    return render("browse/trend.html.j2", title=title, number=number, n_older=n_older, rows=rows, picture=picture_shown)
+    is_lower = next((sheet.direction for sheet in map(read_measures, labels) if sheet), "higher") == "lower"
+    return render(
+        "browse/trend.html.j2", title=title, number=number, n_older=n_older, rows=rows, picture=show_picture(picture),
+        is_lower=is_lower,
+    )  # fmt: skip

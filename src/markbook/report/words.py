@@ -83,7 +83,8 @@ def cost_text(account: Mapping[str, Any]) -> str:
 
 def usage_text(usage: Mapping[str, Any]) -> str:
     """Return what a model's replies took, in a line."""
-    tokens = "unknown" if usage["input_tokens"] is None else f"{usage['input_tokens']} + {usage['output_tokens']}"
+    read, written = usage["input_tokens"], usage["output_tokens"]
+    tokens = "unknown" if read is None else f"{read:,} in, {written:,} out"
     return f"{usage['replies']} replies, {usage['requests']} requests, tokens {tokens}, {cost_text(usage)}"
 
 
@@ -95,9 +96,9 @@ def account_text(account: Mapping[str, Any]) -> str:
         if account.get("cost_at_most") is not None:
             cost += f", ${account['cost_at_most']:.4f} at most"
     return (
-        f"{account['requests']} requests, {account['replayed']} answers from the cassette, "
-        f"{account['input_tokens']} tokens in and {account['output_tokens']} out, {cost}, "
-        f"{account['latency_seconds']:.1f} s of waiting in all"
+        f"{account['requests']} requests, {account['replayed']} replies from the cassette, "
+        f"tokens {account['input_tokens']:,} in, {account['output_tokens']:,} out, {cost}, "
+        f"latency {account['latency_seconds']:.1f} s in total"
     )
 
 

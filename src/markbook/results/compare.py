@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from markbook.errors import DataError, UsageError, suggest
-from markbook.marks import OTHER_TOOL
+from markbook.marks import OTHER_TOOL, RIGHT_ANSWER
 from markbook.measurements import SIGNIFICANCE
 from markbook.results.alignment import is_mixed, merge_sheets, places_and_ids
 from markbook.results.comparison import Comparison, compare_sheet
@@ -28,7 +28,7 @@ OWN_CODE = "own code:"
 """How the part of a signature begins that stands for a task's own Python files."""
 OWN_FILES = "own files:"
 """Likewise for the files that these read."""
-_HINT = "measure both alike; `markbook compare --allow-different-measures` compares them all the same, with a note"
+_HINT = "evaluate both with the same settings, or compare them anyway: `markbook compare --allow-different-measures`"
 
 
 def check_signatures(sheets: Sequence[tuple[str, Sheet]], *, is_planned: bool = False) -> None:
@@ -87,8 +87,9 @@ def differing(
     pairs = [(first[task], second[task]) for task in common]
     # Tasks of other names, as another tool's are: where each run measured all of its own alike, these two can be set
     # side by side.
-    if not common and len(set(first.values())) == len(set(second.values())) == 1:
-        pairs = [(next(iter(first.values())), next(iter(second.values())))]
+    wholes = [{signature for signature in side.values() if RIGHT_ANSWER not in signature} for side in (first, second)]
+    if not common and len(wholes[0]) == len(wholes[1]) == 1:
+        pairs = [(own, other) for own in wholes[0] for other in wholes[1]]
     for signature, other in pairs:
         tools = [side.partition("|")[0] for side in (signature, other) if side.startswith(OTHER_TOOL)]
         if tools and tools != [tools[0]] * 2:
@@ -190,7 +191,7 @@ def read_sheets(
     merged = merge_sheets(sheets, notes)
     if not any(sheet.is_of_rows for _, sheet in sheets):
         return merged
-    note = f"{merged.metric} is a number of all rows together; what is compared is the mean of the rows' own, another number."
+    note = f"{merged.metric} is computed from all rows together. The comparison uses the mean of the rows' own values, which differs from it."
     metric = f"mean of the rows' {merged.metric}"
     return replace(merged, metric=metric, is_of_rows=True, notes=(*merged.notes, note))
 
@@ -307,7 +308,7 @@ class Baseline:
             raise DataError(
                 f"{sheet.metric!r} was measured differently in the baseline: there by {theirs}, here by {own}",
                 at=os.fspath(self.run.folder),
-                hint="measure both alike, make the baseline anew, or allow it with --allow-different-measures",
+                hint="use the same settings for both, renew the baseline, or allow it with --allow-different-measures",
             )
         if not self.allow_different_measures:
             planned = Sheet(sheet.metric, {}, sheet.range, sheet.direction, policy=policy)

@@ -33,7 +33,7 @@ from markbook.results.sheet import SOLVES, Headline, Sheet
 from markbook.results.summary import estimate_mean, methods_note, sentences, summarise_warnings
 from markbook.stats.power import items_to_show
 from markbook.stats.records import Estimate, Ranking
-from markbook.text import Table
+from markbook.text import Table, terminal
 from markbook.text.format import NOTHING, Scale, format_level, format_p
 from markbook.text.table import as_text
 from markbook.types import SIGNIFICANCE, Direction, Summary, range_record
@@ -92,11 +92,10 @@ def _ranking(comparison: Comparison) -> Table:
     rows = []
     for standing in comparison.standings:
         summary = standing.summary
-        ranks = f"{standing.rank_low}-{standing.rank_high}" if standing.rank_low is not None else NOTHING
         group = " ".join(standing.group)
         rows.append(
             (str(standing.rank), standing.model, scale.value(summary.value), scale.interval(summary.interval), f"{summary.n} of {summary.n_items}",
-             ranks, group)
+             standing.ranks, group)
         )  # fmt: skip
     level = format_level(usual=1 - comparison.alpha)
     intervals = (standing.summary.interval for standing in comparison.standings)
@@ -137,7 +136,7 @@ def _pairs(comparison: Comparison, *, all_pairs: bool, narrow: bool) -> Table:
     )
     records = (pair.differences(comparison.range[1] - comparison.range[0]) for pair in pairs)
     if any(differences is not None and differences.is_lopsided for differences in records):
-        note += " No MDE where a few samples differ by far more than the others: what could be shown is not known."
+        note += " No MDE is given if a few samples differ by far more than the others."
     if remaining:
         note += f" {remaining} more pairs: --all-pairs or --json."
     level = f"{format_level(usual=1 - comparison.alpha)} CI"
@@ -480,7 +479,7 @@ class Comparison:
 
     def __repr__(self) -> str:
         """Show what came of it in a sentence and the ranking; `rows` and `to_json` have all of it."""
-        return headline(self).text + "\n" + as_text([_ranking(self).rich()], width=100)
+        return terminal(headline(self).text) + "\n" + as_text([_ranking(self).rich()], width=100)
 
     def _repr_html_(self) -> str:
         """Show the scores as a chart, the ranking and the pairs in a notebook."""

@@ -13,6 +13,7 @@ from markbook.results.pairs import compare_pairs
 from markbook.results.sheet import Sheet
 from markbook.results.summary import estimate_mean, summarise_cells
 from markbook.stats.difference import equal_differences_p, holm
+from markbook.text.format import NOTHING
 from markbook.types import SIGNIFICANCE, Summary
 
 if TYPE_CHECKING:
@@ -43,6 +44,11 @@ class Standing:
     rank_high: int | None
     group: tuple[str, ...] = ()
     """Letters: two models without a letter in common are distinguishable."""
+
+    @property
+    def ranks(self) -> str:
+        """The plausible ranks as a page shows them."""
+        return NOTHING if self.rank_low is None else "-".join(map(str, sorted({self.rank_low, self.rank_high or 0})))
 
     def to_record(self) -> dict[str, object]:
         """Return plain JSON values."""

@@ -165,7 +165,7 @@ def tables(noises: Sequence[ModelNoise], metric: str) -> list[Table]:
             for model_noise in noises
         )
         heads = ("Model", *(f"{100 * gap:g} points" for gap in gaps))
-        note = "Of every sample, for each of two systems, at 80 % power; the noise of repeating only."
+        note = "Repeats of every sample, for each of two systems, at 80 % power. Only the noise between repeats counts."
         tables.append(Table("Repeats that show a difference", heads, needed, frozenset(range(1, len(gaps) + 1)), note))
     return tables
 

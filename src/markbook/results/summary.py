@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from array import array
 from collections import Counter
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from markbook import plugins
 from markbook.errors import UsageError
-from markbook.results.sheet import Cell, Policy, Sheet, best_end
+from markbook.results.sheet import Cell, Policy, Sheet, best_end, make_cell
 from markbook.stats.intervals import NARROW, clustered_interval, mean_interval
 from markbook.stats.records import Estimate
 from markbook.types import CONFIDENCE, Direction, Interval, Measurement, Metric, MissingKind, Summary, missing_kinds
@@ -243,7 +244,7 @@ def summarise(
 ) -> Summary:
     """Return the metric's number over these measurements, with its interval, its n and what was missing.
 
-    For most metrics that is the mean. Where it is not (`corpus_bleu`), it is computed from the measurements'
+    Those of one sample with different `index` are attempts at it, and count as one: by their mean, or resampled together. For most metrics that is the mean. Where it is not (`corpus_bleu`), it is computed from the measurements'
     stats, the interval is a percentile bootstrap over them, and bounds are left out.
 
     Args:
@@ -257,34 +258,41 @@ def summarise(
     The summary's signature is that of the measurements.
 
     Raises:
-        UsageError: an unknown metric, measurements of another metric or made with other options than these, or with
-            several, or a policy that it cannot honour.
+        UsageError: an unknown metric, measurements of another metric, of several models, or made with other options than these, or
+            with several, or a policy that it cannot honour.
         ConfigError: an option that the metric does not take.
     """
     metric_made = plugins.make("metrics", metric, options, allow_code=True)
     signature = _signature(
         metric_made, {measurement.metric for measurement in measurements}, _collect_signatures(measurements)
     )
-    if metric_made.averages:
-        # Missing measurements reach the summary as counts; what they are worth is the policy's to say.
-        values = [measurement.value for measurement in measurements if measurement.value is not None]
-        summary = summarise_values(
-            values,
-            metric=metric_made.name,
-            range=metric_made.range,
-            direction=metric_made.direction,
-            n_missing=missing_kinds(measurements),
-            policy=policy,
-            confidence=confidence,
-            seed=seed,
+    models = sorted({measurement.model for measurement in measurements} - {""})
+    if len(models) > 1:
+        raise UsageError(
+            f"the measurements are of several models: {' and '.join(models[:3])}",
+            hint="summarise those of one at a time",
         )
+    rows: dict[Hashable, list[Measurement]] = {}
+    count: Counter[Hashable] = Counter()
+    for number, measurement in enumerate(measurements):
+        attempt = measurement.sample_id, measurement.index
+        # What bears the number of an attempt that was met before is of another sample: `measure` numbers the rows of each call alike.
+        rows.setdefault((measurement.sample_id, count[attempt]) if measurement.sample_id else number, []).append(
+            measurement
+        )
+        count[attempt] += 1
+    if metric_made.averages:
+        summary = summarise_cells(
+            [make_cell([measurement.result for measurement in row], metric_made.range) for row in rows.values()],
+            metric=metric_made.name, group="total", range=metric_made.range, direction=metric_made.direction, policy=policy,
+            confidence=confidence, seed=seed,
+        )  # fmt: skip
         return dataclasses.replace(summary, signature=signature)
     if policy != "exclude":
         raise UsageError(
             f"{metric_made.name} is not a mean, so a missing row has no worst value", hint="use policy exclude"
         )
-    rows = [[measurement] for measurement in measurements]
-    return summarise_rows(metric_made, rows, confidence=confidence, seed=seed)
+    return summarise_rows(metric_made, list(rows.values()), confidence=confidence, seed=seed)
 
 
 def summarise_rows(
@@ -471,9 +479,13 @@ def _bootstrap(
     n = len(measurements) if counts is None else len(counts)
     if n < 2:
         return None, "fewer than two values: no interval"
-    rng = np.random.default_rng(seed)
+    rng, members = np.random.default_rng(seed), iter(measurements)
+    # Rows are drawn by what was measured of them: their order is not to matter.
+    rows_measured = (itertools.islice(members, count) for count in counts or itertools.repeat(1, n))
+    keys = [repr([(measurement.value, [*measurement.stats.values()]) for measurement in row]) for row in rows_measured]
+    order = np.array(sorted(range(n), key=keys.__getitem__))
     # One resample at a time: all of them at once would take 8 kB a row.
-    draws: Iterator[Ints] = (rng.integers(0, n, size=n) for _ in range(_RESAMPLES))
+    draws: Iterator[Ints] = (order[rng.integers(0, n, size=n)] for _ in range(_RESAMPLES))
     if counts is not None and any(count != 1 for count in counts):
         sizes = np.array(counts)
         starts = np.cumsum(sizes) - sizes

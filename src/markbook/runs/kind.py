@@ -112,7 +112,7 @@ P = TypeVar("P", bound=Planned)
 class Kind(ABC, Generic[R, P]):
     """A kind of run; its name in the entry points `markbook.runs` is what its manifests carry as `command`.
 
-    One that publishes `results.jsonl` and `summary.json` by `markbook.runs.rows.published` needs `plan` and `work`
+    One that publishes `results.jsonl` and `summary.json` by `markbook.runs.rows.render_rows` needs `plan` and `work`
     only: comparison, reports, pages and gates are then made of those files.
     """
 

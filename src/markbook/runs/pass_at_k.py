@@ -22,7 +22,6 @@ from markbook.sandbox import Job, Sandbox
 from markbook.stats import passes
 from markbook.testcode.programs import UNPARSABLE, compile_tree, complete_program, fault, parse_python
 from markbook.types import (
-    PYTHON,
     TIME_LIMIT,
     Attempt,
     Direction,
@@ -35,6 +34,7 @@ from markbook.types import (
     Outcome,
     Sample,
     Test,
+    names_python,
 )
 
 # Whether the tests of a problem can say anything about an answer, found out before one runs.
@@ -47,7 +47,7 @@ def find_problem(tests: Sequence[Test], language: str = "") -> Missing | None:
     # Only tests that are a program and nothing else: what has its own input or assertion is not Python text as a
     # whole.
     programs = [test.program for test in tests if test == Test(program=test.program)]
-    if language not in ("", "python"):
+    if language:
         texts = ["" if program.strip() else NO_TESTS for program in programs]
     else:
         texts = list(map(_find_problem, programs))
@@ -148,7 +148,7 @@ def _make(name: str, k: object, settings: ProgramSettings, run: Run | None) -> P
     if not settings.seconds > 0:
         raise UsageError(f"a timeout of {settings.seconds} seconds is none")
     # Python by its names is Python by default: one signature, or runs of both could not be compared.
-    written = "" if settings.language.lower() in ("", *PYTHON) else f"|lang:{settings.language}"
+    written = "" if names_python(settings.language) else f"|lang:{settings.language}"
     signature = f"{name}|k:{'+'.join(map(str, ks))}|unbiased{written}|cpu:{settings.seconds:g}s|v1"
     return PassAtK(name, signature, ks, settings, run)
 
@@ -228,7 +228,12 @@ class PassAtK(Metric):
         """Return why a problem's tests mark nothing; what a caller's own runner takes for a test is its own to say."""
         if not sample.tests:
             return missing_undefined(NO_TESTS)
-        return find_problem(sample.tests, self.settings.language or sample.language) if self.run is None else None
+        return find_problem(sample.tests, self._language(sample)) if self.run is None else None
+
+    def _language(self, sample: Sample) -> str:
+        """Return what programs are written in; empty for Python, which the examiner marks apart whether or not it is named."""
+        language = self.settings.language or sample.language
+        return "" if names_python(language) else language
 
     def _run(self, items: Sequence[Item]) -> Sequence[Outcome | Missing]:
         if self.run is None:
@@ -244,9 +249,7 @@ class PassAtK(Metric):
     def _run_in_sandbox(self, items: Sequence[Item]) -> Sequence[Outcome]:
         limits, jobs = Limits(seconds=self.settings.seconds), []
         for index, item in enumerate(items):
-            # Python has no language of its own here: the examiner marks it apart, whether or not somebody names it.
-            language = self.settings.language or item.sample.language
-            sample = replace(item.sample, language="" if language.lower() in PYTHON else language)
+            sample = replace(item.sample, language=self._language(item.sample))
             jobs.append(Job(str(index), item.attempt.text, sample, limits))
         languages = tuple(sorted({job.sample.language for job in jobs} - {""}))
         workers, isolation = self.settings.workers, self.settings.isolation

@@ -22,7 +22,7 @@ from markbook.results.files import SCHEMA, FilesView, get_value, reasons_text
 from markbook.results.kind import Content, Entry, Shown
 from markbook.results.leaderboard import standings
 from markbook.results.sheet import CLUSTER, Cell, Sheet, Status, find_status, make_cell
-from markbook.results.summary import methods_note
+from markbook.results.summary import methods_note, sentences, summarise_warnings
 from markbook.text import Table, cut
 from markbook.text.format import Scale, format_level
 from markbook.types import Direction, Missing, SummaryRecord, range_record, read_range
@@ -173,14 +173,16 @@ class RowsResults(FilesView[RowRecord, RowsSummary]):
             ]  # fmt: skip
             level = format_level(summary.interval for summary in summaries)
             headers = ("Model", "Mean", f"{level} CI", "Scored", "Missing")
-            note = methods_note(summary.interval.method for summary in summaries if summary.interval is not None)
+            methods = methods_note(summary.interval.method for summary in summaries if summary.interval is not None)
+            warning = summarise_warnings((summary.group, summary.note) for summary in summaries)
+            note = sentences((methods, warning, self.columns[metric].note))
             table = Table(metric, headers, tuple(rows), frozenset({1, 2, 3}), note)
             lead = f"The mean over the samples; {summaries[0].direction if summaries else 'higher'} is better."
             sections.append(Section(f"metric-{metric}", metric, lead, (table,)))
         return Page(
             title=self.command.capitalize(),
             facts=(("Models", str(len(models))), ("Samples", str(len(problems)))),
-            warnings=(),
+            warnings=self.notes(),
             sections=tuple(sections),
             problems=tuple(problems[:SHOWN]),
             problems_total=len(problems),

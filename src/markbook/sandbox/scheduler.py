@@ -66,7 +66,7 @@ class Findings:
     kept_plans: RecordStore
     cached_verdicts: RecordStore
     identity: str
-    """What the kept ones depend on beside the job; see `kept.identity`."""
+    """What the kept ones depend on beside the job; see `record_store.identity`."""
     plans: dict[str, SamplePlan] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     """CPU time of the last attempt at a sample, by the sample's id."""

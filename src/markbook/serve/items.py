@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from markbook.benchmarks.assembly import assemble, behind
+from markbook.benchmarks.assembly import assemble, begins_definition, behind
 from markbook.benchmarks.benchmark import (
     data_files,
     find_entry_point,
@@ -29,7 +29,7 @@ from markbook.serve import requests
 from markbook.serve.records import Order, UnmarkableError
 from markbook.testcode import programs
 from markbook.testcode.extraction import compiles, defines
-from markbook.types import PYTHON, TIME_LIMIT, Limits, Missing, MissingKind, ProblemType, Sample, Test
+from markbook.types import TIME_LIMIT, Limits, Missing, MissingKind, ProblemType, Sample, Test, names_python
 
 # Which languages can be marked and run: what callers write, and the toolchain of this machine that it means.
 
@@ -44,7 +44,7 @@ def toolchain(name: str) -> Toolchain | None:
     Raises:
         UnsupportedLanguage: there is none, or it is not here.
     """
-    if name.lower() in ("", *PYTHON):
+    if names_python(name):
         return None
     return find_installed(name)
 
@@ -288,6 +288,14 @@ def without_nulls(item: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in item.items() if value is not None or name in ITEM_KEYS}
 
 
+def with_prompt(item: Mapping[str, object], prompt: object) -> dict[str, object]:
+    """Return an item with the prompt that its model was asked with, where that begins a definition and the item says nothing else."""
+    tests, begins = item.get("tests"), isinstance(prompt, str) and begins_definition(prompt)
+    is_stream = isinstance(tests, list) and any(isinstance(test, Mapping) and "stdout" in test for test in tests)
+    says = not tests or is_stream or any(item.get(key) is not None for key in ("prompt", "benchmark", "language"))
+    return dict(item) if says or not begins else {**item, "prompt": prompt}
+
+
 def read_item(value: object, at: str, shelf: BenchmarkShelf, defaults: Defaults) -> Order:
     """Return the order of one item.
 
@@ -355,7 +363,7 @@ def _in_language(sample: Sample, name: str) -> Sample:
         own = find_installed(sample.language).language.name
         # marked as another language than its caller says it is, an answer would be wrong by no fault of its own
         if name:
-            is_same = own in PYTHON if name.lower() in PYTHON else find_installed(name).language.name == own
+            is_same = names_python(own) if names_python(name) else find_installed(name).language.name == own
             if not is_same:
                 raise UsageError(f"{sample.id!r} is answered in {sample.language!r}, not in {name!r}")
         return sample

@@ -20,12 +20,12 @@ from markbook.metrics.measure import ALIASES, expand, measure
 from markbook.row_keys import ITEM_KEYS
 from markbook.serve import requests
 from markbook.serve.guard import HEADERS, Guard, Refused, as_json, identify_client, read_object
-from markbook.serve.items import BenchmarkShelf, Defaults, read_items
+from markbook.serve.items import BenchmarkShelf, Defaults, read_items, with_prompt
 from markbook.serve.pool import Pool, PoolSettings
 from markbook.serve.records import Busy, Closing, Order, Reward
 from markbook.serve.rewarder import rewards
 from markbook.serve.work_queue import Ticket
-from markbook.types import MissingKind
+from markbook.types import MissingKind, names_python
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -194,7 +194,8 @@ class Marking:
         named = {str(item.get("benchmark", "")) for item in objects}
         # of unknown length it is taken for a long one
         is_long = int(request.headers.get("content-length", _LOADS)) >= _LOADS
-        slow = is_long or any("language" in item for item in objects)  # its toolchain may be looked for
+        # another language's toolchain may be looked for
+        slow = is_long or not all(names_python(str(item.get("language") or "")) for item in objects)
         try:
             if slow or not all(map(self._shelf.is_loaded, named)):
                 return await asyncio.to_thread(read_items, items, self._shelf, defaults, self._most)
@@ -275,7 +276,7 @@ def read_labelled(body: requests.RewardRequest) -> list[dict[str, object]]:
     """Return OpenRLHF's queries and labels as items.
 
     A label is an item without its code, as an object or as its JSON; a query is the whole text, of which the answer is what
-    stands behind the prompt.
+    stands behind the prompt, and may complete it.
 
     Raises:
         Refused: they are not.
@@ -302,7 +303,7 @@ def read_labelled(body: requests.RewardRequest) -> list[dict[str, object]]:
                 raise Refused(
                     400, f"query[{number}] does not hold prompts[{number}]: what is the answer cannot be told"
                 )
-        items.append({"id": str(number), "code": answer, **label})
+        items.append(with_prompt({"id": str(number), "code": answer, **label}, prompt))
     return items
 
 

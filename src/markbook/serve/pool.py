@@ -344,21 +344,22 @@ def _weight(outcome: Outcome) -> int:
     return 1 + sum(1 + len(test.parts) for test in outcome.tests) // _MANY
 
 
-_ids: OrderedDict[int, tuple[object, str]] = OrderedDict()
+_task_names: OrderedDict[int, tuple[object, str]] = OrderedDict()
 
 
 def _key(order: Order) -> tuple[str, str]:
     """Return what names an order's content, and what names its task."""
+    # Not the policy, by which the outcome is read later or the sample differs, nor the isolation, one for the whole pool.
     sample = order.sample
-    names_known = _ids.get(id(sample))
+    sample_and_name = _task_names.get(id(sample))
     # with the object itself, because the id of one that has gone may be another's now
-    if names_known is None or names_known[0] is not sample:
-        names_known = (sample, task_name(sample))
+    if sample_and_name is None or sample_and_name[0] is not sample:
+        sample_and_name = (sample, task_name(sample))
         if sample.id:  # a benchmark's: an item's own tests are a new sample each time
-            _ids[id(sample)] = names_known
-            if len(_ids) > _TASKS:
-                _ids.popitem(last=False)
-    return digest(order.code, names_known[1], repr(order.limits)), names_known[1]
+            _task_names[id(sample)] = sample_and_name
+            if len(_task_names) > _TASKS:
+                _task_names.popitem(last=False)
+    return digest(order.code, sample_and_name[1], repr(order.limits)), sample_and_name[1]
 
 
 _TASKS = 4096

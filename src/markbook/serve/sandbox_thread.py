@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from markbook.engine import lost_workers, other_engine
 from markbook.errors import EnvironmentUnfitError, MarkbookError
-from markbook.programs import languages_for
+from markbook.programs import languages_for, program_language
 from markbook.programs.sandboxes import BoxSettings, RemoteSandbox
 from markbook.sandbox import Job, Sandbox, Stopped
 from markbook.sandbox.job import LOST
@@ -231,8 +231,8 @@ class SandboxThread:
 
         These are all that have not ended when somebody gives one of them up, or when the worker fails.
         """
-        # programs in other languages are marked one by one, each by the marker of its language
-        together = {str(number): work for number, work in enumerate(works) if not work.order.sample.language}
+        # other languages and problems with a judge or groups are marked one by one, by the marker of what they take
+        together = {str(number): work for number, work in enumerate(works) if not program_language(work.order.sample)}
         jobs = [Job(key, work.order.code, work.order.sample, work.order.limits) for key, work in together.items()]
         self._begin(list(together.values()))
         self._in_box = together

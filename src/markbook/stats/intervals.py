@@ -140,7 +140,8 @@ def t_interval(values: Sequence[float], *, confidence: float = CONFIDENCE) -> Es
 
     Without variation or with fewer than two values it has no interval. It is not clipped to any range.
     """
-    array = finite(values)
+    array = finite(values).copy()
+    array.sort()  # the last digit of a sum is that of its order
     check_confidence(confidence)
     n = array.size
     if n == 0:
@@ -159,17 +160,20 @@ def mean_of_means(means: Sequence[tuple[float, float, float]]) -> tuple[float, f
     """Return an interval of the mean of independent means, each counting the same, by the interval of each.
 
     The squared distances of a mean to its lower ends add up, and those to its upper ends. A mean of few values that do not
-    vary so has the uncertainty that its own interval says, and not none.
+    vary so has the uncertainty that its own interval says, and not none. Many means near one end of a range have hardly any
+    distance to that side, and err there all the same: either distance is at least what half the widths give, inside the means
+    of all ends.
 
     Args:
         means: each with its lower and its upper end.
 
     Source: Zou, Donner 2008 (MOVER); of two means it is Newcombe's.
     """
-    value = math.fsum(mean for mean, _, _ in means) / len(means)
-    below = math.hypot(*(mean - low for mean, low, _ in means)) / len(means)
-    above = math.hypot(*(high - mean for mean, _, high in means)) / len(means)
-    return value - below, value + above
+    value, lowest, highest = (math.fsum(ends) / len(means) for ends in zip(*means, strict=True))
+    either = math.hypot(*((high - low) / 2 for _, low, high in means))
+    below = max(either, math.hypot(*(mean - low for mean, low, _ in means))) / len(means)
+    above = max(either, math.hypot(*(high - mean for mean, _, high in means))) / len(means)
+    return max(lowest, value - below), min(highest, value + above)
 
 
 def score_interval(
@@ -305,7 +309,7 @@ def few_differing(gaps: Floats, width: float, clusters: Sequence[Hashable] | Non
     mark, away = _away(gaps, limits, (0.0, *limits))
     # Half the range of a difference is that of a score.
     if away is not None and _effective_number(away) < _FEWEST_AWAY:
-        return f"{NARROW}: it rests on few differences other than {mark:g}"
+        return f"{NARROW}: it rests on few differences away from {mark:g}"
     if n < FEWEST_AT_ENDS and float(((gaps == 0) | (np.abs(gaps) >= (1 - _NEAR) * width)).mean()) >= MANY_ALIKE:
         return f"{NARROW}: {n} differences are few where many are 0 or as large as can be"
     return _warn_of_skew(gaps)

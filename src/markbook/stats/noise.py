@@ -76,7 +76,9 @@ def estimate_noise(items: Sequence[Sequence[float]], *, seed: int = 0, width: fl
     standard_error = math.sqrt(within / len(several))
     mixed = mean_interval([float(max(v) - min(v) > _TIE) for v in several])
     flip = mean_interval([_differing(values) for values in several], seed=seed)
-    halves, steps, n = _halves(several, seed), _steps(several), len(several)
+    halves, n = _halves(several, seed), len(several)
+    # How many times as many repeats there are as a half has: more than two where an odd one is left over.
+    steps = sum(map(len, several)) / sum(len(values) // 2 for values in several)
     reliable = None
     if halves is not None and n >= 4 and abs(halves) < 1:
         # Fisher's z of the halves' correlation, both ends stepped up as the value itself is.
@@ -124,11 +126,6 @@ def repeats_needed(within: float, n_items: int, difference: float) -> int:
         raise ValueError(f"need items, a positive difference and a variance, got {n_items}, {difference}, {within}")
     reach = normal_quantile(1 - SIGNIFICANCE) + normal_inverse(POWER)
     return max(1, math.ceil(2 * within / n_items * (reach / difference) ** 2 - _TIE))
-
-
-def _steps(items: Sequence[Sequence[float]]) -> float:
-    """Return how many times as many repeats there are as a half has: more than two where an odd one is left over."""
-    return sum(map(len, items)) / sum(len(values) // 2 for values in items)
 
 
 def _project_reliability(r: float, steps: float) -> float:

@@ -155,15 +155,22 @@ def _power(differences: Differences, n: int, gap: float, alpha: float) -> float:
         sd = math.sqrt(max(1e-12, differences.differing * differences.size**2 - gap**2))
         return t_power(n - 1, gap * math.sqrt(n) / sd, alpha)
     if n * differences.differing > _FEW:
-        return t_power(n - 1, gap * math.sqrt(n) / differences.sd, alpha, lean)
-    return _power_of_few(differences, n, gap, alpha)
+        power = t_power(n - 1, gap * math.sqrt(n) / differences.sd, alpha, lean)
+    else:
+        power = _power_of_few(differences, n, gap, alpha)
+    # Where most are alike and the others differ to one side, a smaller difference has some to the other: no more is shown than by signs.
+    if gap < abs(differences.mean) and differences.differing <= 0.5 and n <= _SIGNS_UP_TO:
+        up, down = (differences.differing + sign * gap / differences.size for sign in (1, -1))
+        power = min(power, sign_power(n, up / 2, down / 2, alpha))
+    return power
 
 
 def _power_of_few(differences: Differences, n: int, gap: float, alpha: float) -> float:
     """Return the power where only a few of the items differ: by how many of them do."""
     share = min(1.0, differences.differing)
-    mean = differences.mean / share
-    sd = math.sqrt(max(1e-12 * differences.size**2, (differences.sd**2 + differences.mean**2) / share - mean**2))
+    # Of a smaller difference the spread over all items is as large.
+    mean = min(abs(differences.mean), gap)
+    sd = math.sqrt(max(1e-12 * differences.size**2, (differences.sd**2 + mean**2) / share - (mean / share) ** 2))
     effect = gap / share / sd
     counts = range((2 + math.floor(-math.log2(alpha))), n + 1)  # of fewer differences no p is below alpha
     parts = []

@@ -17,7 +17,7 @@ from markbook.testcode import programs
 
 _END = "</think>"
 _SIGNS = re.compile(
-    r"(?:^[ \t]{0,3}|(?<=</think>)[ \t]*)(?P<fence>`{3,}+|~{3,}+)(?P<info>[^\n]*+)$"
+    r"(?:^[ \t]{0,3}|(?<=</think>)[ \t]*)(?P<fence>`{3,}+|~{3,}+)(?P<info>(?:(?!</think>)[^\n])*+)"
     r"|(?:^|(?<=</think>))[ \t]*+(?P<begin><think>)"
     r"|(?<![^\s(\[{=,:+])(?P<quote>[\"'`])(?:(?!(?P=quote))[^\n]){0,200}</think>(?=[^\n]{0,200}(?P=quote))"
     r"|(?P<end></think>)",
@@ -226,6 +226,19 @@ def _is_begun(text: str, entry_point: str) -> bool:
     )
 
 
+_SUPPLYING = (
+    ast.Import
+    | ast.ImportFrom
+    | ast.FunctionDef
+    | ast.AsyncFunctionDef
+    | ast.ClassDef
+    | ast.Assign
+    | ast.AnnAssign
+    | ast.Try
+)
+"""Statements of other blocks that are put before code which uses what they bind."""
+
+
 def _with_missing(code: str, reply: str) -> str:
     """Return code behind those statements of a reply's other blocks that bind what it uses and does not bind."""
     tree = programs.parse(code)
@@ -236,7 +249,7 @@ def _with_missing(code: str, reply: str) -> str:
         others = None if block == code else programs.parse(block)
         lines = block.split("\n")
         for statement in () if others is None else others.body:
-            if isinstance(statement, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef | ast.Assign):
+            if isinstance(statement, _SUPPLYING):
                 marks = getattr(statement, "decorator_list", ())
                 first = min([statement.lineno, *(mark.lineno for mark in marks)])
                 source = "\n".join(lines[first - 1 : statement.end_lineno])

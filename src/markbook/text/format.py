@@ -1,8 +1,8 @@
 """Numbers in what people read and write: the one place that decides how a value, a percentage and an interval look.
 
 Terminal, Markdown, HTML and sites show one score alike: 43.9 with [21.4, 66.7] where the range is 0..1 (points of 100),
-0.439 with [0.214, 0.667] in any other range, and `NOTHING` where a value is missing. An interval has the digits of its value.
-Files whose format is documented have numbers of their own: 0..100, rounded to two decimals.
+0.44 with [0.21, 0.67] in any other range, and `NOTHING` where a value is missing. An interval has the digits of its value.
+Only documented files (`runs.exam.score_tables`) and gates (`results.gates`) have two decimals of a percent.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from markbook.measurements import CONFIDENCE, Interval
 
 NOTHING = "\u2013"
 """Shown where a value is missing; never 0."""
-DIGITS = 3
+DIGITS = 2
 """Decimals of a value that is not a percentage."""
 
 
@@ -65,11 +65,9 @@ def format_p(p: float | None) -> str:
 def format_sum(value: float | None, counts: tuple[int, int], parts: str, form: str = ",") -> str:
     """Return a sum; a least value where some parts are unknown. `counts` is how many are known, of how many."""
     text = "unknown" if value is None else f"{value:{form}}"
-    return (
-        text
-        if counts[0] == counts[1] or value is None
-        else f"at least {text} ({counts[0]} of {counts[1]} {parts} known)"
-    )
+    if counts[0] == counts[1] or value is None:
+        return text
+    return f"at least {text} ({counts[0]} of {counts[1]} {parts} known)"
 
 
 class Scale:

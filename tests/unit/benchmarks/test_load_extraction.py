@@ -62,6 +62,9 @@ def test_what_a_block_lacks_is_taken_from_the_others():
     reply = f"A helper:\n```python\n{one}```\nThen:\n```python\n{code}```\nUse:\n```python\nprint(add(1, 2))\n```\n"
 
     assert extract(reply, compiles, "add") == (one.replace("import os\n", "").replace("\n\n", "\n") + code, "fence")
+    lines = "LIMIT: int = 2\ntry:\n    import math\nexcept ImportError:\n    math = None\nasync def nap():\n    return LIMIT\n"
+    used = "def add(a, b):\n    return nap, math.floor(a + b)\n"
+    assert extract(f"```python\n{lines}```\nThen:\n```python\n{used}```\n", compiles, "add") == (lines + used, "fence")
     assert extract("```python\nimport math\n```\nThen:\n```python\nprint(math.pi)\n```\n", compiles) == (
         "import math\nprint(math.pi)\n",
         "fence",
@@ -109,6 +112,8 @@ LINES = 'def add(a, b):\n    """Split.\n</think>\n    """\n    return a + b\n'
     [
         (f"<think>\n```python\n{WRONG}```\n</think>\n```python\n{RIGHT}```\n", RIGHT),
         (f"<think>\n```python\n{WRONG}```\n</think>```python\n{RIGHT}```\n", RIGHT),
+        (f"<think>\n```python\n{WRONG}```</think>\n```python\n{RIGHT}```\n", RIGHT),
+        (f"It begins in the prompt.\n```python\n{WRONG}``` </think>\n```python\n{RIGHT}```\n", RIGHT),
         (f"It begins in the prompt.\n```python\n{WRONG}```\nSo:\n</think>\n\n```python\n{RIGHT}```\n", RIGHT),
         (f"<think>\n```python\n{WRONG}</think>\n```python\n{RIGHT}```\n", RIGHT),
         (f"It forgot to close.\n```python\n{WRONG}\n</think>\n```python\n{RIGHT}```\n", RIGHT),

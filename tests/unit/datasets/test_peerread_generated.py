@@ -61,7 +61,7 @@ def test_unusable_rows_are_rejected_with_their_place(tmp_path):
     assert [item.at.rpartition(":")[2] for item in found.rejections] == ["1", "2", "3", "5"]
 
 
-@pytest.mark.parametrize("review", ["", "   ", None, 7, {}, {"comments": None}, []])
+@pytest.mark.parametrize("review", ["", "   ", "\u200b\ufeff \u2060", None, 7, {}, {"comments": None}, []])
 def test_an_empty_review_is_an_attempt_without_text(tmp_path, review):
     (attempt,) = load(rows(tmp_path / "r.jsonl", {"paper_id": "1", "review": review})).attempts
 

@@ -212,6 +212,17 @@ def test_every_eval_ever_is_written_and_read_back(tmp_path):
     assert again.summary.n == 18
     assert again.summary.value == found["score_details"]["score"]
 
+    # by another metric, of whose levels -1 stands for what is unknown
+    found["metric_config"] |= {"evaluation_description": "base", "has_unknown_level": True}
+    (tmp_path / "other.json").write_text(json.dumps(record))
+    rows = [json.loads(line) for line in (tmp_path / "out/every_eval_ever/model-0.jsonl").read_text().splitlines()]
+    rows[0]["evaluation"]["score"] = -1
+    (tmp_path / "other.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    refused = run_cli("compare", tmp_path / "other.json", tmp_path / "out/every_eval_ever/model-0.json").exception
+    (other,) = standings(open_results(open_run(tmp_path / "other.json")).sheet(None))
+    assert "other.json by metric:base; model-0.json by metric:plus" in str(refused)
+    assert (other.summary.n, dict(other.summary.n_missing), other.summary.range) == (17, {"undefined": 1}, (0, 1))
+
 
 def _zip(path, members):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -270,12 +281,15 @@ def test_a_run_of_ours_is_compared_with_another_tools(tmp_path):
 def test_a_line_that_cannot_be_read_is_counted_and_said(tmp_path):
     path = human_eval(tmp_path, 0)
     lines = path.read_text().splitlines()
-    path.write_text("\n".join([*lines[:-2], lines[-2][:-5], '{"task_id": 1, "task_id": 2}']) + "\n")
+    path.write_text("\n".join([*lines[:9], lines[9][:-5], '{"task_id": 1, "task_id": 2}']) + "\n")
     sheet = open_results(open_run(path)).sheet(None)
-    assert len(sheet.samples) == ITEMS - 2
+    assert len(sheet.samples) == 9
     assert any("stands twice" in note for note in sheet.notes)
     found = compare([path, human_eval(tmp_path, 1)])
     assert any("was left out: " in note for note in found.notes)
+    report = run_cli("report", path, "--format", "md", "--output", "-").stdout
+    assert "was left out: " in report
+    assert "may be too narrow: only" in report
 
 
 def test_a_zip_bomb_is_refused(tmp_path):
@@ -354,6 +368,9 @@ def test_files_after_different_filters_are_refused_as_measured_differently(tmp_p
 
 def lm_eval_measured(folder, about):
     path = lm_eval(folder, len(list(folder.iterdir())))
+    (samples,) = path.parent.glob("samples_*")
+    rows = [json.loads(line) | {"target": about.get("target")} for line in samples.read_text().splitlines()]
+    samples.write_text("".join(json.dumps(row) + "\n" for row in rows))
     path.write_text(json.dumps(json.loads(path.read_text()) | about))
     return path
 
@@ -391,6 +408,7 @@ def deepeval_measured(folder, about):
     run = json.loads(path.read_text())
     for number, case in enumerate(run["testCases"]):
         case["metricsData"][0] |= {"threshold": None} | about | ({} if number else {"evaluationModel": None})
+        case["metricsData"] += [{"name": about["more"], "score": 1}] if "more" in about else []
     path.write_text(json.dumps(run))
     return path
 
@@ -401,10 +419,13 @@ def promptfoo_measured(folder, about):
     document = json.loads(path.read_text())
     asserted = {"metric": "quality", **about}
     other = {"type": "equals", "metric": "exact", "value": asserted.pop("other", "x")}
+    of_test = asserted.pop("test", {})
     for row in document["results"]["results"]:
+        row["vars"] |= {"rest": "ity"}
         row |= {
             "namedScores": {"quality": row["score"]},
-            "testCase": {"vars": row["vars"], "assert": [asserted, other]},
+            "gradingResult": {"componentResults": [{"assertion": asserted}, {"assertion": other}]},
+            "testCase": {"vars": row["vars"], "assert": [asserted, other], **of_test},
         }
     path.write_text(json.dumps(document))
     return path
@@ -412,7 +433,11 @@ def promptfoo_measured(folder, about):
 
 def every_eval_ever_measured(folder, about):
     path = every_eval_ever(folder, len(list(folder.iterdir())))
-    named = json.loads(path.read_text().partition("\n")[0])
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    for row in rows:
+        row["input"]["reference"] = about.pop("reference", [])
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    named = rows[0]
     record = {"evaluation_results": [{"evaluation_name": named.get("evaluation_name"), **about}]}
     path.with_suffix(".json").write_text(json.dumps(record))
     return path
@@ -454,6 +479,10 @@ def judged_by(*judges):
         (inspect_measured, {"eval": {"task_args": {"shots": 0}}}, {"eval": {"task_args": {"shots": 5}}}, ("shots:0", "shots:5")),
         (inspect_measured, {"sample": {"target": "x"}}, {"sample": {"target": ["y"]}},
          ('right answer of sums/0:["x"]', 'right answer of sums/0:["y"]')),
+        (lm_eval_measured, {"target": "x"}, {"target": ["y"]}, ('right answer of sums/0:["x"]', 'right answer of sums/0:["y"]')),
+        (lm_eval_measured, {"target": 0}, {"target": 1}, ('right answer of sums/0:["0"]', 'right answer of sums/0:["1"]')),
+        (every_eval_ever_measured, {"reference": "x"}, {"reference": ["y"]},
+         ('right answer of sums/0:["x"]', 'right answer of sums/0:["y"]')),
         (helm_measured, {"right": "x"}, {"right": "y"}, ('right answer of id0:["x"]', 'right answer of id0:["y"]')),
         (helm_measured, {"max_train_instances": 5}, {"max_train_instances": 0}, ("instances:5", "instances:0")),
         (helm_measured, {"method": "generation"}, {"method": "multiple_choice_joint"}, ("method:generation", "joint")),
@@ -466,6 +495,12 @@ def judged_by(*judges):
          ('until:["Q:"]', 'until:["Q:", "."]')),
         ((inspect_measured, "graded", "match"), *({"scorer": "graded", "eval": {"model_roles": {"grader": {"model": name}}}} for name in "ab"),
          ("role grader:a", "role grader:b")),
+        # each model graded by itself
+        ((inspect_measured, "model_graded_qa", "match"), *({"scorer": "model_graded_qa", "eval": {
+            "model": name, "scorers": [{"name": "model_graded_qa", "options": {}}]}} for name in "ab"),
+         ("role grader:a", "role grader:b")),
+        ((inspect_measured, "graded", "match"), *({"scorer": "graded", "eval": {"model_roles": {"grader": [name]}}} for name in "ab"),
+         ('role grader:["a"]', 'role grader:["b"]')),
         (inspect_measured, *({"eval": {"task_args": {"profile": name, "data_file": name}}} for name in "ab"),
          ("profile:a", "profile:b")),
         (helm_measured, *({"spec": {"scenario_spec": {"class_name": "S", "args": {"subject": name}}}} for name in "ab"),
@@ -478,8 +513,17 @@ def judged_by(*judges):
         ((promptfoo_measured, "quality"), {"value": "lenient"}, {"value": "strict"}, ("value of assertion 1:lenient", ":strict")),
         ((promptfoo_measured, "quality"), {"provider": "openai:a"}, {"provider": "openai:b"}, ("1:openai:a", "1:openai:b")),
         ((promptfoo_measured, "quality"), {"type": "equals"}, {"type": "icontains"}, ("1:equals", "1:icontains")),
+        ((promptfoo_measured, "quality"), *({"metric": "qual{{ rest }}", "type": name} for name in ("equals", "icontains")),
+         ("1:equals", "1:icontains")),
+        ((promptfoo_measured, "quality"), *({"test": {"options": {"transform": name}}} for name in "ab"),
+         ("transform of assertion 1:a", "1:b")),
+        ((promptfoo_measured, "quality"), *({"type": name, "test": {"assert": []}} for name in ("equals", "icontains")),
+         ("1:equals", "1:icontains")),
+        ((deepeval_measured, "success"), {}, {"more": "Bias"}, ('metrics:["Bias", "Correctness"]', 'metrics:["Correctness"]')),
         (every_eval_ever_measured, *({"metric_config": {"llm_scoring": {"judges": [name]}}} for name in "ab"),
          ('judge judges:["a"]', 'judge judges:["b"]')),
+                (every_eval_ever_measured, *({"metric_config": {"metric_name": name}} for name in ("accuracy", "f1")),
+         ("metric_name:accuracy", "metric_name:f1")),
         (every_eval_ever_measured, *({"generation_config": {"additional_details": {"num_fewshot": n}}} for n in "05"),
          ("num_fewshot:0", "num_fewshot:5")),
         (evalplus_measured, {"hash": "a"}, {"hash": "b"}, ("data set:a", "data set:b")),

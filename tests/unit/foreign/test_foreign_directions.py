@@ -64,7 +64,7 @@ def test_without_a_record_the_name_of_the_evaluation_says_the_direction(tmp_path
         result = run_cli("compare", *files, *metric, "--fail-if-worse", first.with_suffix(".jsonl"), "--json")
 
         assert "B is worse than A" in str(result.exception or result.output)
-        assert "Of wer less is taken to be better, by its name." in " ".join(json.loads(result.stdout)["notes"])
+        assert "wer: lower is assumed to be better, from its name." in " ".join(json.loads(result.stdout)["notes"])
 
 
 @pytest.mark.parametrize(
@@ -100,11 +100,13 @@ def test_deepevals_thresholds_say_which_way_is_better(tmp_path, name, reached, w
 
     assert found["direction"] == way
     assert found["pairs"][0]["better"] == ("low" if way == "lower" else "high")
-    note = "In 1 of 10 cases the verdict on Bias contradicts the others: less is taken to be better."
+    note = "In 1 of 10 cases the verdict on Bias contradicts the others: lower is assumed to be better."
     assert any(note in one for one in found["notes"]) is is_mixed
+    report = run_cli("report", paths[0], "--format", "md", "--output", "-").stdout
+    assert (note in report) is is_mixed
 
 
-@pytest.mark.parametrize("name", ["hallucination", "non_toxicity"])
+@pytest.mark.parametrize("name", ["hallucinations", "violation_rate"])
 @pytest.mark.parametrize(
     ("tool", "is_stated"), [("inspect", True), ("inspect", False), ("promptfoo", True), ("promptfoo", False)]
 )
@@ -132,10 +134,12 @@ def test_what_letters_and_assertions_say_wins_over_the_name(tmp_path, tool, is_s
 
     found = json.loads(run_cli("compare", *paths, "--metric", name, "--json").stdout)
 
-    is_lower = not is_stated and name == "hallucination"
+    is_lower = not is_stated and name == "hallucinations"
     assert (found["direction"], found["pairs"][0]["better"]) == (("lower", "bad") if is_lower else ("higher", "good"))
     words = (
-        "less is taken to be better, by its name" if is_lower else "more is taken to be better; its name may mean less"
+        "lower is assumed to be better, from its name"
+        if is_lower
+        else "higher is assumed to be better, but its name may mean"
     )
     assert any(words in note for note in found["notes"]) is not is_stated
 

@@ -57,12 +57,13 @@ def test_an_inspect_sample_that_broke_off_lacks_the_metrics_that_others_have_and
         {"id": 1, "epoch": 1, "input": "q", "scores": {"match": {"value": "C"}, "rubric": {"value": {"style": 0.5}}}},
         {"id": 2, "epoch": 1, "input": "r", "scores": {}, "error": {"message": "gone"}},
     ]
-    about = {"model": "m", "dataset": {"sample_ids": [1, 2]}, "config": {"epochs": 1}}
+    samples.append(samples[0] | {"id": 3, "invalidation": {"author": "a", "reason": "leaked"}})
+    about = {"model": "m", "dataset": {"sample_ids": [1, 2, 3]}, "config": {"epochs": 1}}
     log = {"version": 2, "status": "success", "eval": about, "results": {"scores": scores}, "samples": samples}
     (tmp_path / "log.json").write_text(json.dumps(log))
 
     assert list(open_results(open_run(tmp_path / "log.json")).columns) == ["match", "rubric/style"]
-    assert figures(tmp_path / "log.json", "rubric/style") == {"m": (0.5, 1, {"failed": 1})}
+    assert figures(tmp_path / "log.json", "rubric/style") == {"m": (0.5, 1, {"failed": 2})}
 
 
 def helm_run(folder, stats, instances):

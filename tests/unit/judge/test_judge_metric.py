@@ -98,10 +98,10 @@ def test_a_task_with_rubrics_live_and_from_the_cassette_is_the_same_to_the_byte(
 
     _, out, _ = markbook("run", task / "t.yaml", "--predictions", task / "answers.jsonl", "--output", task / "three",
                          "--judge", MODEL, "--cassette", cassette)  # fmt: skip
-    assert f"Judge {MODEL}: 0 requests, 6 answers from the cassette, " in out
+    assert f"Judge {MODEL}: 0 requests, 6 replies from the cassette, " in out
     site = RunSite(task / "one")
     (number,) = re.findall(r'href="/run/(\d+)"', site.page("/", {}))
-    assert f"<dt>Judge {MODEL}</dt><dd>6 requests, 0 answers from the cassette, 600 tokens in" in site.page(
+    assert f"<dt>Judge {MODEL}</dt><dd>6 requests, 0 replies from the cassette, tokens 600 in" in site.page(
         f"/run/{number}", {}
     )
 
@@ -390,7 +390,7 @@ def test_a_panel_on_the_command_line_says_how_far_it_agrees(tmp_path):
     panel = json.loads(out)["panels"]["judge"]
     assert code == 0, err
     assert (panel["value"], panel["n"], panel["judges"]) == (1.0, 9, ["openai:a", "openai:b"])
-    assert "agreement is 1.000 (Krippendorff's alpha over 9 marks)" in shown
+    assert "agreement is 1.00 (Krippendorff's alpha over 9 marks)" in shown
 
 
 @pytest.mark.parametrize(

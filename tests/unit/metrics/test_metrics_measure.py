@@ -1,5 +1,6 @@
 """`markbook.measure` and `markbook.summarise`."""
 
+import dataclasses
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -148,6 +149,33 @@ def test_the_mean_is_summarised_with_its_n_and_bounds():
     assert summary.signature == found[0].signature
 
 
+def test_several_attempts_at_a_sample_are_one_sample():
+    values = [[1.0] * 20, [0.0] * 20] * 5
+    attempts = [
+        Measurement("exact_match", value, sample_id=str(i), index=index, model="m")
+        for i, row in enumerate(values)
+        for index, value in enumerate(row)
+    ]
+    lost = dataclasses.replace(attempts[0], value=None, missing=Missing(MissingKind.ABSENT))
+
+    once, whole = (markbook.summarise("exact_match", some) for some in (attempts[::20], attempts))
+    partial = markbook.summarise("exact_match", [lost, *attempts[1:]], policy="worst")
+
+    assert whole == once
+    assert (whole.n, whole.n_items) == (10, 10)
+    assert (partial.value, partial.n, partial.n_partial) == (pytest.approx(0.495), 10, 1)
+    # Two calls of `measure` number their rows alike: nothing says that these are attempts at the same samples.
+    batches = markbook.measure("exact_match", ["a", "b"], ["a", "a"]) * 2
+    assert markbook.summarise("exact_match", batches).n == 4
+
+
+def test_measurements_of_two_models_are_an_error():
+    found = [Measurement("exact_match", 1.0, sample_id="a", model=model) for model in ("m", "n")]
+
+    with pytest.raises(UsageError, match="the measurements are of several models: m and n"):
+        markbook.summarise("exact_match", found)
+
+
 def test_the_worst_value_of_a_distance_is_one():
     found = markbook.measure("edit_distance", ["a", None], ["a", "b"])
 
@@ -194,6 +222,16 @@ def test_nothing_scored_is_no_number():
 def test_measurements_of_another_metric_are_an_error():
     with pytest.raises(UsageError, match="bleu cannot be summarised as rouge1"):
         markbook.summarise("rouge1", markbook.measure("bleu", ["a"], ["a"]))
+
+
+def test_attempts_of_a_corpus_score_are_resampled_as_one_row():
+    found = [
+        dataclasses.replace(one, sample_id=str(i), index=index)
+        for i, one in enumerate(markbook.measure("corpus_bleu", CANDIDATES[:2] * 2, REFERENCES[:2] * 2))
+        for index in range(3)
+    ]
+
+    assert (markbook.summarise("corpus_bleu", found).n, markbook.summarise("corpus_bleu", found[::3]).n) == (4, 4)
 
 
 def test_a_missing_row_of_a_corpus_score_has_no_worst_value():

@@ -281,6 +281,9 @@ def test_python_by_its_name_is_marked_as_python_without_a_name_apart_from_its_te
     assert [rows[0].value for rows in measured.values()] == [0.0, 0.0]
     assert measured["Python3"][0].signature == measured[""][0].signature
 
+    (broken,) = markbook.measure("pass_at_k", [[reads]], ["assert ("], language="py")
+    assert broken.missing.detail.startswith("the tests are broken: SyntaxError")
+
 
 @pytest.mark.parametrize(
     ("rare", "problems", "end"),

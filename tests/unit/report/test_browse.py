@@ -536,10 +536,10 @@ def test_the_matrix_is_a_heat_map_of_samples_by_models(serve, folder):
         mean = sum(means[sample, model]) / len(means[sample, model])
         assert (int(level), shown) == (round(4 * mean), f"{100 * mean:.1f}")
     flips = {sample for (sample, _), several in scores.items() if len(several) > 1}
-    assert f"{len(flips)} samples at which" in flaky
+    assert f"{len(flips)} samples on which" in flaky
     rows = [[float(score) for score in re.findall(r">([\d.]+)</a></td>", row)] for row in differ.split("<tr>")[2:]]
     assert [round(sum(row)) for row in rows] == sorted(round(sum(row)) for row in rows)
-    assert "Rows: the lowest mean first. Columns: the best model first." in differ
+    assert "Rows: lowest mean first. Columns: best model first." in differ
 
 
 @pytest.mark.parametrize("reverse", [False, True])
@@ -664,10 +664,10 @@ def test_a_run_that_goes_on_is_shown_and_grows(tmp_path, monkeypatch):
         writer.commit()
         after = site.page(f"/run/{number}", {})
 
-    assert "This run is going on." in before
+    assert "This run is in progress." in before
     assert 'http-equiv="refresh"' in before
-    assert "3 of 3 attempts are marked" in before
-    assert "4 of 3 attempts are marked" in after
+    assert "3 of 3 attempts are scored" in before
+    assert "4 of 3 attempts are scored" in after
 
 
 def test_the_first_page_of_a_finished_run_asks_nothing_that_takes_its_whole_journal(tmp_path, monkeypatch):
@@ -752,6 +752,20 @@ def test_a_run_that_ended_meanwhile_is_read_anew(tmp_path):
     assert "<output>4 attempts</output>" in after
 
 
+def test_a_trend_says_that_less_is_better_and_breaks_where_more_is(tmp_path):
+    (tmp_path / "t.csv").write_text("item,score\n" + "".join(f"q{at},{at % 2}\n" for at in range(6)))
+    for way in ("lower", "lower", "higher"):
+        columns = f"item=item,score=score,better={way}"
+        assert markbook("import", tmp_path / "t.csv", "--map", columns, "-o", tmp_path / "out")[0] == 0
+    site = RunSite(tmp_path / "out")
+
+    page = site.page(f"/trend/{number_in(site)}", {})
+
+    assert "Lower is better." in page
+    assert re.findall(r'<td class="num">([^<]*)</td></tr>', page) == ["–", "+0.0", "–"]
+    assert "Not comparable with the runs before: higher is better." in page
+
+
 def test_scores_beyond_a_hundred_stay_inside_the_trend(tmp_path):
     for name, value in (("a", 350.0), ("b", 120.0)):
         run = task_run(tmp_path / name, [task_row(0, 0.5)])
@@ -828,8 +842,8 @@ def test_runs_and_models_that_the_lists_leave_out_are_counted(tmp_path, monkeypa
 
     assert before.count("and 2 more models") == 3
     assert "are looked for" not in before
-    assert "no further runs are looked for once 3 are found" in after
-    assert "score changed. 1 older ones are left out." in site.page(f"/trend/{number_in(site)}", {})
+    assert "Only the first 3 runs are listed" in after
+    assert "each model's score. 1 older run is left out." in site.page(f"/trend/{number_in(site)}", {})
 
 
 def with_manifest(folder, **changes):
@@ -843,11 +857,11 @@ def with_manifest(folder, **changes):
     ("changes", "words"),
     [
         ({"tags": ["\ud800", "good"]}, r'href="/?q=%3F">\ud800</a>'),
-        ({"scores": [{"model": "m", "value": 10**400}, {"model": "n", "value": 2.5}]}, "<div>n <strong>2.500</strong></div>"),
-        ({"scores": [{"model": "n", "value": 2.5, "low": -(10**400), "high": 3.0}]}, "<div>n <strong>2.500</strong></div>"),
-        ({"scores": [{"model": "n", "value": 2.5, "low": 2.0, "high": None}]}, "<div>n <strong>2.500</strong></div>"),
-        ({"scores": [{"model": "n", "value": 2.5, "low": 2.0, "high": float("inf")}]}, "<div>n <strong>2.500</strong></div>"),
-        ({"scores": [{"model": "m", "value": True}, {"model": "n", "value": 2.5}]}, "<td><div>n <strong>2.500</strong></div>"),
+        ({"scores": [{"model": "m", "value": 10**400}, {"model": "n", "value": 2.5}]}, "<div>n <strong>2.50</strong></div>"),
+        ({"scores": [{"model": "n", "value": 2.5, "low": -(10**400), "high": 3.0}]}, "<div>n <strong>2.50</strong></div>"),
+        ({"scores": [{"model": "n", "value": 2.5, "low": 2.0, "high": None}]}, "<div>n <strong>2.50</strong></div>"),
+        ({"scores": [{"model": "n", "value": 2.5, "low": 2.0, "high": float("inf")}]}, "<div>n <strong>2.50</strong></div>"),
+        ({"scores": [{"model": "m", "value": True}, {"model": "n", "value": 2.5}]}, "<td><div>n <strong>2.50</strong></div>"),
     ],
 )  # fmt: skip
 def test_a_run_json_that_says_odd_things_leaves_the_list_and_the_trend(tmp_path, changes, words):
@@ -858,7 +872,7 @@ def test_a_run_json_that_says_odd_things_leaves_the_list_and_the_trend(tmp_path,
     page = site.page("/", {})
 
     assert words in page
-    assert "<div>m <strong>1.500</strong></div>" in page
+    assert "<div>m <strong>1.50</strong></div>" in page
     assert "<svg" in site.page(f"/trend/{number_in(site)}", {})
 
 
@@ -871,13 +885,13 @@ def test_a_run_whose_scores_are_no_list_has_its_pages(tmp_path):
 
 
 def test_the_change_of_a_small_score_is_not_rounded_first(tmp_path):
-    for day, value in (("01", 0.1236), ("02", 0.1276)):
+    for day, value in (("01", 0.136), ("02", 0.176)):
         with_manifest(tmp_path / day, started=f"2026-01-{day}", scores=[{"model": "m", "value": value}])
     site = RunSite(tmp_path)
 
     page = site.page(f"/trend/{number_in(site)}", {})
 
-    assert re.findall(r'<td class="num">([^<]*)</td></tr>', page) == ["–", "+0.004"]
+    assert re.findall(r'<td class="num">([^<]*)</td></tr>', page) == ["–", "+0.04"]
     heights = re.findall(r'<circle cx="[\d.]+" cy="([\d.]+)" r="4"', page.partition("</svg>")[0])
     assert len(set(heights)) == 2
 

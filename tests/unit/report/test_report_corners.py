@@ -110,7 +110,7 @@ def test_answers_that_are_cut_before_they_differ_are_not_called_the_same(tmp_pat
     page = compare_page(shown)
 
     assert "The two answers are the same" not in page
-    assert "What is shown of the two answers is the same; what follows the … is not compared." in page
+    assert "The shown parts of the two answers are the same; text after the … was not compared." in page
 
 
 @pytest.mark.parametrize("sign", ["\x1b", "\u202e"])

@@ -127,7 +127,7 @@ def test_the_command_noise_shows_them(tmp_path):
     assert found["intervals"]["mixed"]["low"] == both.low
     assert found["pass_hat"]["3"] == 0
     assert found["pass_hat_intervals"]["3"]["high"] == wilson_interval(0, 6).high
-    assert re.search(r"0\.000 \[0\.000, 0\.390\]", shown)
+    assert re.search(r"0\.00 \[0\.00, 0\.39\]", shown)
 
 
 def test_what_judge_and_labels_say_alone_has_an_interval_too(tmp_path):

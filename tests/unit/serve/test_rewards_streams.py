@@ -87,6 +87,22 @@ def test_tasks_that_only_their_judge_tells_apart_have_verdicts_of_their_own(tmp_
     assert [one.reward for one in found] == [1, 0]
 
 
+def test_answers_that_are_marked_in_groups_are_so_however_many_wait(tmp_path):
+    files = {
+        "problem.yaml": "name: Echo\ntype: scoring\nlimits: {time_limit: 5}\n",
+        "data/secret/testdata.yaml": "range: 0 4\non_reject: continue\n",
+        **{f"data/secret/{number}.{ending}": f"{number}\n" for number in range(4) for ending in ("in", "ans")},
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    codes = [f"a = int(input())\nprint(a if a < 3 else {wrong})\n" for wrong in range(8)]
+
+    found = marked([{"code": code, "task_id": tmp_path.name} for code in codes], benchmark=tmp_path)
+
+    assert [one.reward for one in found] == [0.75] * 3 + [1.0] + [0.75] * 4
+
+
 def test_a_program_that_reads_and_writes_ends_when_nobody_waits_for_it():
     reads = {**SUM, "language": "bash", "entry_point": ""}
 

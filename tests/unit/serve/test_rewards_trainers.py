@@ -179,10 +179,12 @@ TWICE = "twice() { echo $(( 2 * $1 )); }\n"
 BASH = {"language": "bash", "tests": ["set -e\n[[ $(twice 2) = 4 ]]\n"]}
 
 
-def test_a_language_is_kept_in_every_shape():
+def test_a_language_and_a_prompt_are_kept_in_every_shape():
     with TRLReward(**LOCAL) as reward:
         columns = {name: [value] for name, value in BASH.items()}
         assert reward(prompts=["p"], completions=[TWICE], **columns) == [1.0]
+        # without a column for it the prompt itself may be the code that a completion goes on with
+        assert reward(prompts=["def f(x):\n"], completions=["    return 2 * x\n"], tests=[["f(3) == 6"]]) == [1.0]
     wanted = {"code": TWICE, **BASH}
     assert _truth(TWICE, BASH) == _truth(TWICE, json.dumps(BASH)) == wanted
     assert _item(TWICE, _select_known({**BASH, "split": "train"})) == wanted

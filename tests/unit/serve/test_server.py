@@ -168,6 +168,29 @@ def test_openrlhf_gets_its_shape(client):
     assert "1 of 1 queries have no reward" in refused.json()["error"]
 
 
+HEAD = "def f(x):\n"
+DOCUMENTED = f'import math\n\n\n{HEAD}    """Twice x."""\n'
+
+
+@pytest.mark.parametrize(
+    ("prompt", "answer", "more", "reward"),
+    [
+        (HEAD, "    return 2 * x\n", {}, 1.0),
+        (HEAD, "    return 2 * x\n", {"prompt": HEAD, "entry_point": "f"}, 1.0),
+        (HEAD, "    return 3 * x\n", {"entry_point": "f"}, 0.0),
+        (DOCUMENTED, "    return math.prod([2, x])\n", {"entry_point": "f", "prompt": None}, 1.0),
+        (DOCUMENTED, "Sure:\n```python\ndef f(x):\n    return 2 * x\n```\n", {}, 1.0),
+        (DOCUMENTED, "I do not know.", {}, 0.0),
+        (f"{HEAD}    return 2 * x\n", "\n# as it stands\n", {}, 0.0),  # the answer is what the model wrote
+        (HEAD, "print(2 * int(input()))", {"tests": [{"stdin": "3", "stdout": "6"}]}, 1.0),
+    ],
+)
+def test_a_query_may_go_on_with_the_code_of_its_prompt(client, prompt, answer, more, reward):
+    body = {"query": [prompt + answer], "prompts": [prompt], "labels": [{"tests": ["f(3) == 6"], **more}]}
+    got = client.post("/get_reward", json=body)
+    assert (got.status_code, got.json().get("rewards")) == (200, [reward]), got.json()
+
+
 SHOWN = f"Such as:\n```python\n{RIGHT}```\nNow you: "
 
 

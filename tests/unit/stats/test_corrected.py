@@ -222,6 +222,11 @@ def test_several_rows_of_an_item_are_one_cluster(tmp_path, apart):
     assert by_itself["problems"] == ["the 300 rows are of 60 items: the rows of an item count as one cluster"]
     assert {**by_itself, "problems": []} == by_name
 
+    # a column that takes the rows of one item apart is no cluster of theirs
+    code, _, err = corrected(tmp_path, "--judged", judged, "--labels", labels, "--cluster", apart)
+    assert code == 2
+    assert "the rows of item 'i0' are in two clusters" in err
+
 
 def test_too_few_labels_exit_3_with_the_reason(tmp_path):
     (tmp_path / "j.jsonl").write_text("".join(f'{{"id": {n}, "score": {n / 10}}}\n' for n in range(10)))
@@ -288,11 +293,14 @@ def test_files_of_two_raters_merge_and_a_later_word_replaces_an_earlier_one(tmp_
     assert folded["problems"] == ["10 labels are replaced by a later line of the same rater"]
 
     # between files there is no order that says which word is the last
-    written(folder / "c.jsonl", [{"id": 3, "rater": "a", "label": 0}])
-    code, _, err = corrected(tmp_path, "--judged", judged, "--labels", folder)
+    # also where one agrees with the other before it says something else
+    written(folder / "c.jsonl", [{"id": 3, "rater": "a", "label": label} for label in (1, 0)])
+    files = [folder / "c.jsonl", folder / "a.jsonl"]
+    for first, second, line in ((*files, "a.jsonl:24"), (*files[::-1], "c.jsonl:2")):
+        code, _, err = corrected(tmp_path, "--judged", judged, "--labels", first, "--labels", second)
 
-    assert code == 2
-    assert f"{folder}/c.jsonl:1: the rater 'a' says something else of item '3' at {folder}/a.jsonl:24" in err
+        assert code == 2
+        assert f"{folder}/{line}: the rater 'a' says something else of item '3' at {folder}/" in err
 
 
 JUDGED = [{"id": f"i{at}", "system": "new", "score": at % 10 / 10} for at in range(100)]

@@ -17,7 +17,7 @@ from markbook import stats
 from markbook.results.summary import estimate_mean
 from markbook.stats import arrays
 from markbook.stats.difference import sign_flip_ps
-from markbook.stats.intervals import NARROW, _resampled_means, bca_parameters
+from markbook.stats.intervals import NARROW, _resampled_means, bca_parameters, mean_of_means, wilson_interval
 
 
 @pytest.fixture(scope="session")
@@ -496,6 +496,16 @@ def test_wilson_covers_where_walds_interval_does_not():
 
     # Wald covers .332 here; Wilson .940.
     assert covered == pytest.approx(0.940, abs=0.001)
+
+
+@pytest.mark.parametrize(("n_tasks", "rows", "p"), [(4, 20, 0.99), (10, 50, 0.98), (57, 100, 0.97), (57, 20, 0.03)])
+def test_the_interval_of_many_tasks_means_covers_near_an_end(n_tasks, rows, p):
+    right = np.random.default_rng(0).binomial(rows, p, (1000, n_tasks)).tolist()
+    means = [wilson_interval(x, rows) for x in range(rows + 1)]
+
+    found = [mean_of_means([(means[x].value, means[x].low, means[x].high) for x in tasks]) for tasks in right]
+
+    assert sum(low <= p <= high for low, high in found) >= 930
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from markbook.cli.options import say
+from markbook.cli.options import Grouped, say
 from markbook.errors import OutputError, UsageError, os_errors_as
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def trace_page(file: Path) -> str:
     return render_page(total, pages)
 
 
-@click.command("trace", epilog=_EXAMPLES)
+@click.command("trace", cls=Grouped, epilog=_EXAMPLES)
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option(
     "--reference",
@@ -51,7 +51,7 @@ def trace_page(file: Path) -> str:
 )
 @click.option("--reference-from-best", is_flag=True, help="Use each task's shortest successful run as the reference.")
 @click.option("--format", "reader", metavar="NAME", help="Format of the trace [default: detected from the content].")
-@click.option("--profile", type=click.Choice(["corrected", "documented"]), default="corrected", show_default=True)
+@click.option("--profile", type=click.Choice(["corrected", "documented"]), default="corrected", help="Formulas to use.")
 @click.option("--steps", default=40, show_default=True, help="Maximum lines of the timeline.")
 @click.option("--run", "run_name", default="", metavar="RUN", help="Show this run of several: its id, or its number.")
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write an HTML page with the graph.")

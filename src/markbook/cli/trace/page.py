@@ -56,7 +56,7 @@ def _group(title: str, metrics: Mapping[str, Measurement], about: Mapping[str, G
             continue
         metric = about.get(name)
         rows.append({
-            "name": name, "value": f"{measurement.value:.4g}", "n": measurement.stats.get("n", 1),
+            "name": name, "value": format_number(measurement.value), "n": measurement.stats.get("n", 1),
             "better": {"higher": "↑ higher", "lower": "↓ lower"}[metric.direction] if metric else "",
             "meaning": metric.meaning if metric else "",
         })  # fmt: skip

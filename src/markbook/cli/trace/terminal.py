@@ -15,7 +15,7 @@ from markbook.metrics.graph.all_metrics import PRIMARY, AcrossRuns
 from markbook.metrics.graph.paths import Profile
 from markbook.report.item import order_steps
 from markbook.text import terminal
-from markbook.text.format import NOTHING, format_sum
+from markbook.text.format import NOTHING, format_number, format_sum
 from markbook.trace import CostSum, Step, StepKind, Trace, add_known
 from markbook.types import Measurement, missing_kinds
 
@@ -213,11 +213,8 @@ def show(total: TraceSum, steps: int) -> None:
     for line in lines:
         console.print(Text(line, style="yellow"))
     console.print()
-    title = (
-        "Timeline"
-        if total.count == 1
-        else f"Timeline of {'the first run' if run is first else 'run'} {terminal(run.id, limit=60)} (--run shows another)"
-    )
+    which = f" of {'the first run' if run is first else 'run'} {terminal(run.id, limit=60)} (--run shows another)"
+    title = f"Timeline{which}" if total.count > 1 else "Timeline"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column("at", justify="right", width=9, no_wrap=True)
     table.add_column("took", justify="right", width=8, no_wrap=True)
@@ -226,8 +223,8 @@ def show(total: TraceSum, steps: int) -> None:
     begin, ordered = order_steps(run)
     steps_listed = ordered[: max(0, steps)]
     for step in steps_listed:
-        at = NOTHING if step.start is None or begin is None else f"{step.start - begin:.3f}"
-        took = NOTHING if step.seconds is None else f"{step.seconds:.3f}"
+        at = NOTHING if step.start is None or begin is None else f"{step.start - begin:.2f}"
+        took = NOTHING if step.seconds is None else f"{step.seconds:.2f}"
         table.add_row(at, took, _word(step.agent, 24), _what(step), _word(_detail(step), 300, "dim"))
     if len(ordered) > len(steps_listed):
         table.add_row("", "", Text(f"... {len(ordered) - len(steps_listed):,} more steps (--steps)"), "", "")
@@ -241,7 +238,7 @@ def show(total: TraceSum, steps: int) -> None:
     reasons: dict[str, list[str]] = {}
     for name, metric in total.metrics.items():
         if metric.value is not None:
-            numbers.add_row(name, f"{metric.value:.4g}", str(metric.stats.get("n", 1)))
+            numbers.add_row(name, format_number(metric.value), str(metric.stats.get("n", 1)))
         if metric.missing is not None:
             reasons.setdefault(metric.missing.detail, []).append(name)
     console.print(numbers)
@@ -274,7 +271,7 @@ def _detail(step: Step) -> str:
 
 
 def _graph(total: TraceSum) -> Tree:
-    tree = Tree(Text("Agents"))
+    tree = Tree(Text("\nAgents"))
     for agent in list(total.agents)[:_MOST]:
         branch = tree.add(_word(agent, 60, "bold"))
         lines = [

@@ -396,8 +396,8 @@ def summary_text(tally: Tally, *, isolation: str, benchmark: str, notes: Sequenc
         *_table(
             ("", "Score", head, "n", "absent"),
             [
-                ("**Exam score**", _percent(total.value), _interval(total), str(total.n), str(_absent(total))),
-                ("Attempted only", _percent(attempted.value), _interval(attempted), str(attempted.n), ""),
+                ("**Exam score**", _format(total.value), _interval(total), str(total.n), str(_absent(total))),
+                ("Attempted only", _format(attempted.value), _interval(attempted), str(attempted.n), ""),
             ],
         ),
     ]
@@ -406,7 +406,7 @@ def summary_text(tally: Tally, *, isolation: str, benchmark: str, notes: Sequenc
         note = estimate.note if estimate.value is None else ""
         if estimate.value is not None and estimate.low is not None:
             note = f"{_SCALE.interval(estimate.interval)} ({estimate.method})"
-        passes.append((name, _percent(estimate.value), note))
+        passes.append((name, _format(estimate.value), note))
     lines += _table(("", "Share of problems", head), passes) if passes else []
     for grouping, title, name in _TITLES:
         rows = []
@@ -414,7 +414,7 @@ def summary_text(tally: Tally, *, isolation: str, benchmark: str, notes: Sequenc
             places = tally.places(grouping, group)
             exam, attempted = tally.exam_score(places), tally.attempted_score(places)
             n, absent = str(exam.n), str(_absent(exam))
-            rows.append((markdown(group), _percent(exam.value), _interval(exam), _percent(attempted.value), n, absent))
+            rows.append((markdown(group), _format(exam.value), _interval(exam), _format(attempted.value), n, absent))
         if rows:
             heads = (name, "Score", head, "Attempted only", "n", "absent")
             lines += [f"## {title}", "", *_table(heads, rows)]
@@ -439,11 +439,11 @@ def comparison_text(tallies: Sequence[Tally], *, benchmark: str, notes: Sequence
                 (
                     str(rank),
                     markdown(tally.model),
-                    _percent(tally.exam_score().value),
+                    _format(tally.exam_score().value),
                     _interval(tally.exam_score()),
                     str(_absent(tally.exam_score())),
-                    _percent(tally.error_rate),
-                    _percent(tally.separated_share),
+                    _format(tally.error_rate),
+                    _format(tally.separated_share),
                     str(tally.n_unchecked),
                 )
                 for rank, tally in enumerate(best, start=1)
@@ -462,7 +462,7 @@ def comparison_text(tallies: Sequence[Tally], *, benchmark: str, notes: Sequence
                 rows.append(
                     (
                         markdown(group),
-                        *(_percent(score.value) + spread for score, spread in zip(scores, spreads, strict=True)),
+                        *(_format(score.value) + spread for score, spread in zip(scores, spreads, strict=True)),
                     )
                 )
             lines += [f"## {title}", "", *_table((head, *(markdown(tally.model) for tally in best)), rows)]
@@ -472,7 +472,7 @@ def comparison_text(tallies: Sequence[Tally], *, benchmark: str, notes: Sequence
 
 
 _SCALE = Scale((0.0, 1.0), digits=2)
-"""Two decimals, as in the other files of an exam whose format is documented."""
+"""Two decimals in words, as `percent` gives the numbers of the other files of an exam whose format is documented."""
 
 
 def _head(notes: Sequence[str]) -> list[str]:
@@ -504,12 +504,12 @@ def _error_lines(tally: Tally) -> list[str]:
     lines = [
         "## Errors",
         "",
-        f"{total} of {tally.n_evaluated} attempts raised an error ({_percent(tally.error_rate)}).",
-        "Failed tests and absent answers are not errors.",
+        f"{total} of {tally.n_evaluated} attempts raised an error ({_format(tally.error_rate)}).",
+        "Failed tests and missing answers are not errors.",
         "",
     ]
     if total:
-        rows = [(kind, str(count), _percent(count / total)) for kind, count in _rank_errors(tally)]
+        rows = [(kind, str(count), _format(count / total)) for kind, count in _rank_errors(tally)]
         lines += _table(("Error", "Count", "Share of errors"), rows)
         lines += ["Examples:", ""]
         for kind, _, _ in rows:
@@ -525,16 +525,14 @@ def _quality_lines(tally: Tally, isolation: str) -> list[str]:
     stats = overall_stats(tally)
     count = stats["total_evaluated"]
     rows = [
-        (name.replace("_", " "), str(value), _percent(value / count) if count else NOTHING)
+        (name.replace("_", " "), str(value), _format(value / count) if count else NOTHING)
         for name, value in stats.items()
         if name != "total_evaluated"
     ]
     share = tally.separated_share
-    separated = (
-        "no verdict"
-        if share is None
-        else f"{_percent(share)} of the verdicts from separate processes, {tally.n_unchecked} unchecked"
-    )
+    separated = "no verdict"
+    if share is not None:
+        separated = f"{_format(share)} of the verdicts from separate processes, {tally.n_unchecked} unchecked"
     return [
         "## Solution quality",
         "",
@@ -547,8 +545,8 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     return [*markdown_table(head, rows), ""]
 
 
-def _percent(value: float | None) -> str:
-    return format_percent(value, 2)
+def _format(value: float | None) -> str:
+    return format_percent(value, _SCALE.digits)
 
 
 def _interval(summary: Summary) -> str:

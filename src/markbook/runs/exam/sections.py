@@ -211,7 +211,7 @@ SERIES_SHOWN = 8
 """Lines in one chart; the table has every model."""
 LINES_SHOWN = 40
 """Rows of a heat map; the table has every group."""
-_TITLES: dict[Grouping, str] = {"topic": "Topics", "complexity": "Complexity", "problem_type": "Kinds of problem"}
+_TITLES: dict[Grouping, str] = {"topic": "Topics", "complexity": "Complexity", "problem_type": "Problem types"}
 _SCALE = Scale((0.0, 1.0))
 
 
@@ -232,14 +232,14 @@ def exam_sections(tallies: Sequence[Tally], comparison: Comparison | None) -> li
     if any(tally.results for tally in tallies):
         rows = tuple((tally.model, *(f"{tally.results[name]:,}" for name in _RESULTS)) for tally in tallies)
         headers = ("Model", *(words if name == "-" else f"{words} ({name})" for name, words in _RESULTS.items()))
-        note = "Without --all-tests those behind a program's first failed test are not run."
+        note = "Without --all-tests, tests after a program's first failure are not run."
         numeric = frozenset(range(1, len(headers)))
         table = Table("Tests of programs that read and write", headers, rows, numeric, note)
-        lead = "Each test is a process of its own; what it printed was compared outside of it."
+        lead = "Each test runs in a separate process; its output is compared outside of that process."
         sections.append(Section("programs", "Programs", lead, (table,)))
     if comparison is not None:
         solved_tables = [table for table in tables(comparison) if table.title == SOLVED]
-        lead = "Problems whose tests one model alone passed, or none. Choose “models differ” below to read them."
+        lead = "Problems that only one model solved, or none."
         if not solved_tables:
             lead = "Each problem was solved by two models or more."
         sections.append(Section("only", "Where they differ", lead, solved_tables))
@@ -277,7 +277,7 @@ def _scores(tallies: Sequence[Tally], comparison: Comparison | None) -> Section:
     table = Table("Scores, 0 to 100", headers, tuple(rows), frozenset(range(1, 8)), note)
     picture = charts.intervals(marks, [tally.model for tally in tallies], "Exam score")
     alt = f"Exam score of each model with its {level} CI: {'; '.join(' '.join(row[:3]) for row in rows[:SERIES_SHOWN])}"
-    lead = "The mean over all problems; an absent answer counts 0. The attempted score leaves absent answers out."
+    lead = "The mean over all problems; a missing answer scores 0. The attempted score leaves missing answers out."
     return Section("scores", "Scores", lead, (table,), Chart(picture, alt))
 
 
@@ -295,8 +295,8 @@ def _differences(comparison: Comparison) -> Section:
     n_different = sum(pair.distinguishable for pair in comparison.pairs)
     alt = f"Paired difference of each two models with its interval; {n_different} of {len(comparison.pairs)} are distinguishable."
     lead = (
-        "Two models are compared on the same problems, so that hard and easy ones weigh on both alike. Where the "
-        "interval holds 0 or the adjusted p is not small, the order of the two may be chance."
+        "Two models are compared on the same problems, so both face the same hard and easy ones. If the "
+        "interval contains 0 or the adjusted p is not small, the difference may be chance."
     )
     tables_shown = [table for table in tables(comparison) if table.title in ("Paired differences", "Wins")]
     chart = Chart(charts.forest(rows, order, "Difference in points"), alt)
@@ -335,7 +335,7 @@ def _groups(tallies: Sequence[Tally], grouping: Grouping) -> Section | None:
         picture = charts.heat_map(
             [cell for cell in cells if cell["line"] in groups_shown], models, groups_shown, "Score"
         )
-        lead = "Score of each model in each group, 0 to 100. Small groups say little: look at their number of problems."
+        lead = "Score of each model in each group, 0 to 100. Groups with few problems are uncertain."
     alt = f"Scores by {title.lower()} for {len(models)} models; the table below has the same numbers."
     return Section(grouping.replace("_", "-"), title, lead, (table,), Chart(picture, alt))
 
@@ -400,7 +400,7 @@ def _errors(tallies: Sequence[Tally]) -> Section:
             cells.append({"name": tally.model, "kind": kind, "value": round(share, 2), "place": index})
     headers = ("Model", "All tests passed", "Some passed", "None passed", *kinds, "Attempts", "Error rate")
     note = "A failed test is not an error. The error rate is errors over attempts, 0 to 100."
-    table = Table("What became of the attempts", headers, tuple(rows), frozenset(range(1, len(headers))), note)
+    table = Table("Outcomes of the attempts", headers, tuple(rows), frozenset(range(1, len(headers))), note)
     picture = charts.stack_bars(cells, [tally.model for tally in tallies], kinds, "Share of attempts, %")
     chart = Chart(picture, "Share of attempts with an error, by kind and model")
     return Section("errors", "Errors", "Attempts that raised an error, by kind.", (table,), chart)
@@ -430,7 +430,7 @@ def exam_page(view: ExamView) -> Page:
             ("Models", str(len(tallies))),
             ("Attempts", f"{sum(tally.n_evaluated for tally in tallies):,}"),
             ("Isolation level", view.isolation or "none ran"),
-            ("An error scores", "0" if view.policy == "zero" else "the tests that passed"),
+            ("Score of an error", "0" if view.policy == "zero" else "the tests that passed"),
             ("Profile", str(view.config.get("profile", "corrected"))),
         ),
         warnings=tuple(_warnings(view, tallies, comparison)),

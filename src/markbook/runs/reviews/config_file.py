@@ -176,7 +176,7 @@ _Scale = Annotated[
 
 
 class _Section(BaseModel):
-    """Keys that are not declared have no effect."""
+    """Keys that are not declared have no effect; no default here is a setting's own, for only what is stated counts."""
 
     model_config = ConfigDict(frozen=True)
 

@@ -131,7 +131,7 @@ def graph_sections(view: ReviewsView, systems: Sequence[str]) -> list[Section]:
                 lines.append({"x": x, "y": y, "x2": x2, "y2": y2, "weight": count})
         n_edges = len(edges[system])
         table = Table(
-            title=f"Who addressed whom: {system}",
+            title=f"Messages between agents: {system}",
             headers=("From", "To", "Times", "Steps of the first"),
             rows=tuple((sender, two, str(count), str(steps[system][sender])) for (sender, two), count in frequent),
             numeric=frozenset({2, 3}),
@@ -150,12 +150,12 @@ PAPERS_SHOWN = 200
 REVIEWS_SHOWN = 40
 """Of one paper; results.jsonl has all."""
 _TIERS = {
-    "tier1": ("Tier 1: text", "How near the generated review is to the human ones, and how long it took."),
-    "tier2": ("Tier 2: judge", "What a model judged; only as good as that judge: markbook judge check says how good."),
+    "tier1": ("Tier 1: text", "Similarity of the generated review to the human ones, and the time it took."),
+    "tier2": ("Tier 2: judge", "Scores given by a model; markbook judge check measures how reliable that judge is."),
     "tier3": ("Tier 3: trace", "How the agents worked together, from the trace of their run."),
     "composite": (
         "Composite",
-        "All tiers by their weights; missing where a tier is, unless the policy says otherwise.",
+        "The weighted mean of all tiers; missing if a tier is, unless the policy says otherwise.",
     ),
 }
 
@@ -254,11 +254,9 @@ def _labels(summary: ReviewSummary, systems: Sequence[str]) -> Section:
         for at, label in enumerate(labels)
     ]
     stable = summary["weight_sensitivity"]["label_changes"]
-    note = (
-        ""
-        if stable is None
-        else f"With weights drawn around the stated ones, {format_percent(stable)} of the labels change."
-    )
+    note = ""
+    if stable is not None:
+        note = f"With weights drawn around the stated ones, {format_percent(stable)} of the labels change."
     table = Table("Recommendations", ("System", *labels), rows, frozenset(range(1, len(labels) + 1)), note)
     picture = charts.stack_bars(cells, list(systems), labels, "Reviews")
     return Section(

@@ -40,7 +40,7 @@ from markbook.files.content import check_readable
 from markbook.files.jsonl import Rejection
 from markbook.judge.assess import JudgeInput, JudgeQuestion, find_unreadable_rubrics, make_review_questions
 from markbook.judge.client import Judged
-from markbook.judge.judge_options import JudgeOptions
+from markbook.judge.judge_options import JUDGE_ADDRESSES, JudgeOptions
 from markbook.judge.panel import JudgePlan, JudgeWork, PanelSession, check_plan, plan_panel
 from markbook.judge.probes import KnownText
 from markbook.judge.reliability import REVIEWS, Examined, examine, five_point, read_earlier, spread_evenly
@@ -211,7 +211,13 @@ def plan_review(options: ReviewOptions) -> ReviewPlan:
     if judges and not (options.strict and rejections):
         judging = make_plan(judges, config, options.judging, reviews=len(attempts))
     references = tool_references(config)
-    identity = {"review": config.as_record(), "limit": options.limit, "judge": judging and judging.as_record()}
+    identity: dict[str, object] = {
+        "review": config.as_record(),
+        "limit": options.limit,
+        "judge": judging and judging.as_record(),
+    }
+    if judging:
+        identity[JUDGE_ADDRESSES] = judging.list_addresses()
     inputs = {f"papers/{name}": digest for name, digest in papers.digests.items()}
     inputs |= {f"reviews/{name}": digest for name, digest in generated.digests.items()}
     if options.traces is not None:
@@ -236,7 +242,7 @@ def plan_review(options: ReviewOptions) -> ReviewPlan:
         "rejected": [f"{item.at}: {item.reason}" for item in rejections][:1000],
     }
     return ReviewPlan(
-        manifest=Manifest("review", identity, inputs, notes),
+        manifest=Manifest("review", identity, inputs, notes, recent=(JUDGE_ADDRESSES,)),
         skipped=Skipped(len(rejections), next(iter(rejections), None)),
         options=options,
         config=config,

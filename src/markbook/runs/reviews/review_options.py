@@ -69,7 +69,7 @@ class ReviewOptions(RunOptions):
         "--judge",
         ASKING_JUDGES,
         repeats=True,
-        help="PROVIDER:NAME, or off. Repeat for a panel; @URL names its server.",
+        help="PROVIDER:NAME, or off; repeat for a panel. PROVIDER:NAME@URL names its server.",
         shows_default=False,
         # A judge's address out of a foreign run.json would be sent the user's key.
         danger=judges_would_send_key,
@@ -80,11 +80,11 @@ class ReviewOptions(RunOptions):
         SCORES,
         parameter="config_file",
         values=FILE,
-        help="A config_eval.json, in either known shape.",
+        help="Weights, thresholds and policy: a config_eval.json.",
     )
     policy: str = _review_option("", "--policy", SCORES, help="require_complete (default), renormalise or bounds.")
     similarity: str = _review_option(
-        "", "--similarity", SCORES, help="Similarities to compute, of semantic,cosine,jaccard."
+        "", "--similarity", SCORES, help="Similarities to compute: any of semantic,cosine,jaccard."
     )
     calibrate: float | None = _review_option(
         None,

@@ -300,11 +300,9 @@ def _summarise_trace(trace: Trace) -> tuple[str, float]:
     if not summary.steps:
         return "", 1.0
     agents = ", ".join(terminal(name, limit=60) for name in trace.roster) or "unknown"
-    tokens = (
-        "unknown"
-        if trace.input_tokens is None
-        else f"{trace.input_tokens} in, {'unknown' if trace.output_tokens is None else trace.output_tokens} out"
-    )
+    tokens = "unknown"
+    if trace.input_tokens is not None:
+        tokens = f"{trace.input_tokens} in, {'unknown' if trace.output_tokens is None else trace.output_tokens} out"
     time = "unknown" if trace.seconds is None else f"{trace.seconds:.1f} s"
     head = (
         f"agents: {agents}; tool calls: {trace.tool_calls}; messages: {trace.messages}; tokens: {tokens}; time: {time}"

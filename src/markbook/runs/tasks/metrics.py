@@ -16,7 +16,7 @@ from markbook.datasets.filters import METRICS, Documented, last, unregistered_er
 from markbook.errors import ConfigError, MarkbookError, UsageError, suggest
 from markbook.judge.judge_options import split_judge
 from markbook.judge.metric import JudgeMetric
-from markbook.types import Metric
+from markbook.types import Metric, names_python
 
 Profile = Literal["documented", "corrected"]
 
@@ -55,7 +55,7 @@ class RowPassAtK:
     ks: tuple[int, ...]
     at: str
     language: str = ""
-    """What answers and tests are written in; empty for Python that an examiner marks from outside."""
+    """What answers and tests are written in; empty for Python."""
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -143,7 +143,7 @@ def _bind_passes(use: Use, first: RowPassAtK | None) -> RowPassAtK:
     if not isinstance(name, str):
         raise ConfigError(f"language is a name, not {name!r}", at=use.find_place("language"))
     try:
-        own = language(name).name if name else ""
+        own = "" if names_python(name) else language(name).name
     except UsageError as error:
         raise ConfigError(error.message, at=use.find_place("language"), hint=error.hint) from None
     if first is not None and first.language != own:

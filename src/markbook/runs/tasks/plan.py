@@ -21,6 +21,7 @@ from markbook.errors import ConfigError, DataError, UsageError, suggest
 from markbook.files.jsonl import Rejection
 from markbook.judge.client import Judged, to_record
 from markbook.judge.metric import JudgeMetric, Memory
+from markbook.measurements import note_direction
 from markbook.model import PromptRequest
 from markbook.model.cassette import Cassette
 from markbook.runs.asking import JUDGEMENT, JUDGEMENT_GAP, make_settings, sampling_with, sum_paid
@@ -437,10 +438,10 @@ def _warnings(plans: Sequence[TaskPlan], options: TaskOptions) -> list[str]:
         if not plan.answers.attempts:
             warnings.append(f"{plan.task.name}: no answers in {options.predictions}")
     warnings += [
-        f"{plan.task.name}: of {scored.key} less is taken to be better, by its name; higher_is_better says it in the file"
+        f"{plan.task.name}: {note} `higher_is_better` in the file decides."
         for plan in plans
         for scored in (scored for scorer in plan.scorers for scored in scorer.known.values())
-        if scored.stated is None and scored.direction == "lower"
+        if scored.stated is None and (note := note_direction(scored.key))
     ]
     warnings += [
         f"{plan.task.name}: the first token of each text is left out, for no server says how likely it is;"

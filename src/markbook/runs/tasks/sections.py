@@ -241,7 +241,7 @@ def _sections(summary: TasksSummary) -> list[Section]:
         lead = "Groups of tasks, by the rule that the group states."
         sections.append(_metrics("groups", "Groups", summary["groups"], lead))
     if panels := _panel_tables(summary["tasks"]):
-        lead = "How far the judges of each panel say the same, criterion by criterion."
+        lead = "How far the judges of each panel agree, by criterion."
         sections.append(Section("panels", "Agreement between judges", lead, panels))
     if summary["comparisons"]:
         sections.append(_contexts(list(map(ContextGap.from_record, summary["comparisons"])), summary["tasks"]))

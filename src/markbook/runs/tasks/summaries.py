@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NotRequired, Self, TypedDict
 
@@ -225,8 +227,10 @@ def _aggregate(column: TaskColumn, aggregation: Aggregation, *, seed: int) -> Su
         note = f"{aggregation.name} is not computed a thousand times over: no interval"
     elif value is not None and len(column.raws) > 1:
         # Python's own generator draws any objects: what scorers gave need not be numbers.
-        rng = random.Random(seed)  # noqa: S311 - resampling, not a secret
-        samples = (rng.choices(column.raws, k=len(column.raws)) for _ in range(_RESAMPLES))
+        rng, raws = random.Random(seed), list(column.raws)  # noqa: S311 - resampling, not a secret
+        with suppress(TypeError, ValueError):  # objects of the user's own have no order
+            raws.sort(key=lambda raw: json.dumps(raw, default=float))
+        samples = (rng.choices(raws, k=len(raws)) for _ in range(_RESAMPLES))
         estimates = sorted(drawn for sample in samples if (drawn := _over(aggregation, sample)[0]) is not None)
         # Where more than half of the samples have no number, the others do not show how it varies.
         if len(estimates) >= _RESAMPLES // 2:

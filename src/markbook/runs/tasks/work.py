@@ -30,7 +30,7 @@ from typing import Any
 
 from markbook.datasets.user_code import kept_generators
 from markbook.errors import DataError, UsageError
-from markbook.judge.judge_options import plain_judge
+from markbook.judge.judge_options import JUDGE_ADDRESSES, plain_judge
 from markbook.model import ModelReply, PromptRequest
 from markbook.model.connect import find_asked_address, without_secrets
 from markbook.option import ASKING
@@ -321,7 +321,7 @@ def _manifest(work: Plan, options: TaskOptions, stop: Stopping | None) -> Manife
     }
     if judges := {name: metric.signature for name, metric in iterate_judges(work.tasks)}:
         config["judges"] = judges
-        config["judge_addresses"] = {name: metric.plan.list_addresses() for name, metric in iterate_judges(work.tasks)}
+        config[JUDGE_ADDRESSES] = {name: metric.plan.list_addresses() for name, metric in iterate_judges(work.tasks)}
     if opened := {task_plan.task.name: task_plan.opened for task_plan in work.tasks if task_plan.opened}:
         config[OPENED] = opened
     if options.generator:
@@ -359,7 +359,7 @@ def _manifest(work: Plan, options: TaskOptions, stop: Stopping | None) -> Manife
         json.loads(json.dumps(config)),
         work.inputs,
         extra,
-        recent=("prompts_and_targets", "judge_addresses", OPENED),
+        recent=("prompts_and_targets", JUDGE_ADDRESSES, OPENED),
     )
 
 

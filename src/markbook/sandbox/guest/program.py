@@ -2,6 +2,9 @@
 
 The solution becomes `__main__`, with standard streams, arguments and modules as a fresh interpreter has them, and the process
 ends as an interpreter ends. Nothing of the expected output is ever here: what is printed is compared elsewhere.
+
+A program that leaves nothing behind (`examination.stateless`) may meet further tests here, one after the other: with a fifth
+descriptor the process says that a test has ended with status 0 and waits for the next input, which is then in the same file.
 """
 
 from __future__ import annotations
@@ -40,7 +43,7 @@ FLUSH_FAILED = 120
 def run(ends: list[int], stage: Stage, guard: Guard) -> NoReturn:
     """Become the program whose code the first of these files holds, with the others for standard streams; end the process."""
     try:
-        text, reader, writer, errors = ends
+        text, reader, writer, errors, *turns = ends
         stage.leave()
         code, seed = marshal.loads(_take_over(text, ((reader, 0), (writer, 1), (errors, 2))))
         guard(os.getpid())
@@ -57,10 +60,32 @@ def run(ends: list[int], stage: Stage, guard: Guard) -> NoReturn:
 
         put(get() + own)
         sys.setrecursionlimit, sys.getrecursionlimit = setrecursionlimit, lambda: get() - own
-        status = _main(code, seed)
+        source, limits = os.dup(0) if turns else 0, (sys.getrecursionlimit(), sys.get_int_max_str_digits())
+        while not (status := _main(code, seed, is_last=not turns)) and turns:
+            os.write(turns[0], b"\0")
+            _forget(source, *limits)
+            if not os.read(turns[0], 1):
+                break
     except BaseException:
         os._exit(1)
     os._exit(status)
+
+
+def _forget(source: int, depth: int, digits: int) -> None:
+    """Free what a program has made, undo what it has set, and make what the next test begins with."""
+    sys.setrecursionlimit(depth)
+    sys.set_int_max_str_digits(digits)
+    if "re" in sys.modules:
+        sys.modules["re"].purge()
+    _made.clear()
+    # with its streams goes what it has set on them, before what is left is said to stay
+    sys.stdin = sys.__stdin__ = sys.stdout = sys.__stdout__ = sys.stderr = sys.__stderr__ = None  # type: ignore[misc]
+    gc.collect()
+    gc.freeze()  # what it has imported stays, and is not gone through again
+    os.dup2(source, 0)  # it may have closed its own
+    os.lseek(0, 0, os.SEEK_SET)
+    _made[:] = _streams()
+    _modules.append(_make_main())
 
 
 def _take_over(text: int, standard: tuple[tuple[int, int], ...]) -> bytes:
@@ -134,11 +159,7 @@ def prepare() -> None:
     for number, descriptor in enumerate((null_file, writer, writer)):
         os.dup2(descriptor, number)
     _made[:] = _streams()
-    for _ in range(1 + _REHEARSALS):
-        module = ModuleType("__main__")
-        module.__builtins__ = builtins  # type: ignore[attr-defined]  # as the interpreter does
-        module.__file__ = FILE
-        _modules.append(module)
+    _modules[:] = [_make_main() for _ in range(1 + _REHEARSALS)]
     for _ in range(_REHEARSALS):
         _take_over(os.dup(null_file), ((os.dup(null_file), 0), (os.dup(writer), 1), (os.dup(writer), 2)))
         code, seed = marshal.loads(text)
@@ -149,6 +170,13 @@ def prepare() -> None:
         os.dup2(descriptor, number)
         os.close(descriptor)
     sys.stdin, sys.stdout, sys.stderr, sys.argv[:], sys.modules["__main__"] = standard
+
+
+def _make_main() -> ModuleType:
+    module = ModuleType("__main__")
+    module.__builtins__ = builtins  # type: ignore[attr-defined]  # as the interpreter does
+    module.__file__ = FILE
+    return module
 
 
 def _streams() -> list[TextIOWrapper]:

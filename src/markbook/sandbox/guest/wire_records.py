@@ -106,4 +106,4 @@ class WorkerAnswer(TypedDict, total=False):
     """Instead of all that: what ran apart, where the rest is to run beside the solution once no attempt is left to run
     apart; it is handed over again with the attempt then."""
     phases: list[dict[str, Any]]
-    """Of a program: what became of each phase; `program.executed` reads them."""
+    """Of a program: what became of each phase; `sandbox.program.read_executed` reads each."""

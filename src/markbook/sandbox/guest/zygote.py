@@ -1,7 +1,7 @@
 """The process that forks one child per attempt, limits it, and reports how it ended. Single-threaded; it holds no test.
 
 Theory of operation. A request is one message: limits (`JOB`), names of modules to load first, and the descriptors of two
-pipes, or four for a program that reads and writes. The zygote forks; the child takes the pipes and runs the solution
+pipes, or four or five for a program that reads and writes. The zygote forks; the child takes the pipes and runs the solution
 (`child`, `program`); the zygote closes its copies, waits, and answers with one `END` record: wait status, CPU and wall
 seconds, and the limit that was hit. It then empties the scratch folder and is ready for the next.
 
@@ -47,8 +47,10 @@ A request may go on with the names of modules to load first, between commas.
 _REQUEST = 1024
 ENDS = struct.Struct("ii")
 """The descriptors that come with a request: where a child reads, where it writes."""
-STREAMS = struct.Struct("iiii")
-"""Those of a program that reads and writes: its code, its standard input, output and error."""
+STREAMS = struct.Struct("iiiii")
+"""Those of a program that reads and writes: its code, its standard input, output and error, and where it hears of more tests.
+
+The last is there only for one that may meet several (`program`)."""
 END = struct.Struct("<idd4s")
 """Wait status, CPU seconds, wall seconds, the limit that was hit."""
 STOP = b"end"
@@ -139,7 +141,7 @@ class Zygote:
             ends = [end for (end,) in _DESCRIPTOR.iter_unpack(descriptors[0][2])] if descriptors else []
             limits: Limits | None = JOB.unpack_from(request) if len(request) >= JOB.size else None
             # a limit that is not a number fails every comparison, and the request with it
-            if len(ends) in (2, 4) and limits is not None and all(0 <= limit < _BOUND for limit in limits):
+            if len(ends) in (2, 4, 5) and limits is not None and all(0 <= limit < _BOUND for limit in limits):
                 if len(request) > JOB.size:
                     self._load(request[JOB.size :].decode("ascii", "replace"))
                 ended = self._attempt(limits, ends)

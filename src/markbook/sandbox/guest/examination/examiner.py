@@ -56,10 +56,10 @@ from .results import (
     text_tests,
     timed_out,
     without_claims,
+    without_given,
     without_parts,
 )
 from .separation import Hall, Plan
-from .stdin import Given
 from .tasks import CompiledTests
 
 TYPE_CHECKING = False
@@ -118,7 +118,6 @@ class Examiner:
     def __init__(self, control: _socket.socket, channel: _socket.socket, buffer: memoryview) -> None:
         """Take where jobs come from, the zygote's channel, and what is read into, of `wire.CHUNK` bytes."""
         self._control = control
-        self._given = Given()
         self._jobs = wire.Stream(control, buffer)
         self._buffer = buffer
         self._channel = channel
@@ -148,9 +147,7 @@ class Examiner:
             return False
         if "stdin" in job:
             _arm(stdin.JUDGE_SECONDS)
-            phase = stdin.execute(
-                self._channel, self._given, job, self._compile_solution(job["code"])[0] or job["code"]
-            )
+            phase = stdin.execute(self._channel, job, self._compile_solution(job["code"])[0] or job["code"])
             _disarm()
             wire.write(self._control, {"id": job["id"], "phases": [phase]})
             return True
@@ -192,6 +189,7 @@ class Examiner:
                 inspect(task, job["code"], record["tests"])
                 if task.kind != stdin.KIND:
                     without_claims(task, record["tests"])
+                    without_given(task, job["code"], record["tests"])
                 beside_forged(record["tests"])
         except Deadline:
             policies = (job.get("plan") or {}).get("tests", ())
@@ -226,7 +224,7 @@ class Examiner:
     def _verdict(self, task: CompiledTests, job: ExaminerJob) -> dict[str, Any]:
         plan: Plan | None = job.get("plan")
         if task.kind == stdin.KIND:
-            return stdin.examine(self._channel, self._given, task, job, self._compile_solution(job["code"]))
+            return stdin.examine(self._channel, task, job, self._compile_solution(job["code"]))
         if task.kind == "text":
             return {"tests": text_tests(task, job["code"]), "error": None}
         if plan is None:

@@ -8,6 +8,7 @@ from functools import partial
 from ..child import CONFUSED_EXIT, OUTPUT_EXIT
 from ..marking import CUT, SWALLOWED, Result, mark
 from . import expressions
+from .tasks import keeps_given
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -225,6 +226,12 @@ def without_claims(task: CompiledTests, results: list[Result]) -> None:
     for index, result in enumerate(results):
         if result["p"] and task.silent[index]:
             results[index] = {**result, "v": "unchecked"}
+
+
+def without_given(task: CompiledTests, code: str, results: list[Result]) -> None:
+    """Say of passes by a solution with another class than its prompt gives that nothing shows what that has decided."""
+    if not keeps_given(code, task.given):
+        results[:] = [{**result, "v": "unchecked"} if result["p"] else result for result in results]
 
 
 def beside_forged(results: list[Result]) -> None:

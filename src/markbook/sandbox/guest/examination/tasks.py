@@ -94,6 +94,8 @@ class CompiledTests:
         """What the tests may want of the solution: the identifiers that they use and the name of what they test."""
         self.before: list[Any] = []
         """Helpers from the prompt, compiled."""
+        self.given: list[list[str]] = []
+        """The classes of the prompt that the tests name, with what defines them: an answer's own is taken where it has one."""
         self._again: list[bool] = []
         if not (compiled and self._take(compiled)):
             self._compile(spec.get("prompt", ""), spec.get("changed"))
@@ -109,9 +111,18 @@ class CompiledTests:
                 used |= names
         self.asks = sorted(used - own - {""})
         tree = parse_prompt(prompt) if prompt else None
+        parts = [part for test in self.tests for part in self._parse(test)] if tree else []
+        theirs = set[str]()
         statements = tree and prompt_helpers(tree, self.name)
-        if tree and not statements:
-            parts = (part for test in self.tests for part in self._parse(test))
+        if tree and statements:
+            statements, theirs = leave_to_solutions(statements, tree, parts, changed)
+            self.asks = sorted({*self.asks, *theirs})
+            self.given = [
+                [node.name, ast.dump(node)]
+                for node in tree.body
+                if isinstance(node, ast.ClassDef) and node.name in used
+            ]
+        elif tree:
             statements = find_constants(tree, used - {self.name}, parts, changed)
         if not statements:
             return
@@ -120,7 +131,7 @@ class CompiledTests:
         self.before = [compile(helpers, "<prompt>", "exec", dont_inherit=True)]
         # what the prompt brings along is not the solution's
         for maker_names in self.makers:
-            maker_names.difference_update(self.before[0].co_names)
+            maker_names.difference_update(set(self.before[0].co_names) - theirs)
 
     def compiled_text(self) -> str:
         """Return what another examiner needs to know this sample's tests without compiling them; empty if it has to."""
@@ -128,7 +139,17 @@ class CompiledTests:
             return ""
         # `portable` copies the texts of tuples, lists and frozen sets alone
         makers = [frozenset(names) for names in self.makers]
-        facts = (self.faults, self.beside, self.draws, self.silent, self.required, self.unheard, self.repeated, makers)
+        facts = (
+            self.faults,
+            self.beside,
+            self.draws,
+            self.silent,
+            self.required,
+            self.unheard,
+            self.repeated,
+            makers,
+            self.given,
+        )
         data = portable((self.leaves_traces, self.compiled, self.before, self.asks, *facts))
         return data.hex() if len(data) < _MOST_COMPILED else ""
 
@@ -136,9 +157,10 @@ class CompiledTests:
         """Know the tests by what another examiner said of them; False if that cannot be read."""
         try:
             self.leaves_traces, self.compiled, self.before, self.asks, *facts = wire.load_code(bytes.fromhex(compiled))
-            self.faults, self.beside, self.draws, self.silent, self.required, self.unheard, self.repeated, makers = (
-                facts
-            )
+            (
+                self.faults, self.beside, self.draws, self.silent, self.required, self.unheard, self.repeated, makers,
+                self.given,
+            ) = facts  # fmt: skip
         except (ValueError, TypeError, EOFError):  # what was kept on a disk has suffered there
             return False
         self.makers = [set(names) for names in makers]
@@ -352,6 +374,54 @@ def prompt_helpers(prompt: ast.Module, entry: str) -> list[ast.stmt]:
     return [node for node in prompt.body if not (isinstance(node, defines) and node.name == entry)]
 
 
+def leave_to_solutions(
+    statements: list[ast.stmt], prompt: ast.Module, tests: Iterable[ast.AST | None], reassigned: list[str] | None
+) -> tuple[list[ast.stmt], set[str]]:
+    """Return a prompt's code with that left out which a solution defines itself, and the names of what may be.
+
+    Of a class an answer's objects are the answer's: a second class of the same name is another one, to `isinstance`, to
+    `except` and to `==`. So is what answers change. An answer may leave out what it was given, so the tests have it then.
+    """
+    changed = list_changed((node for tree in tests if tree for node in ast.walk(tree)), prompt).union(reassigned or ())
+    kept: list[ast.stmt] = []
+    theirs = set[str]()
+    for statement in statements:
+        names = {statement.name} if isinstance(statement, ast.ClassDef) else set[str]()
+        if isinstance(statement, ast.Assign | ast.AnnAssign):
+            is_open = reassigned is None and _is_empty(statement.value)
+            names = {name for name in _list_targets(statement) if is_open or name in changed}
+        kept.append(statement)
+        if names:
+            guard = ast.parse(f"try:\n    {', '.join(sorted(names))}\nexcept NameError:\n    pass").body[0]
+            guard.handlers[0].body = [statement]  # type: ignore[attr-defined]  # of the `try`
+            kept[-1] = guard
+        theirs |= names
+    return kept, theirs
+
+
+_TOUCHING = frozenset(("__dict__", "__setattr__", "eval", "exec", "globals", "locals", "setattr", "vars"))
+
+
+def keeps_given(code: str, given: list[list[str]]) -> bool:
+    """Whether a solution defines classes of its prompt as they stand there, or not at all, and does nothing else to them."""
+    tree = parse(code) if given else None
+    if tree is None:
+        return not given
+    nodes = list(ast.walk(tree))
+    words = {getattr(node, "attr", "") or getattr(node, "id", "") for node in nodes}
+    stored = [node for node in nodes if isinstance(getattr(node, "ctx", None), ast.Store | ast.Del)]
+    bound = [_find_base(node) for node in stored if isinstance(node, ast.expr)]
+    bound += [name for node in nodes for key in ("asname", "name") if (name := getattr(node, key, None))]
+    definitions = {node.name: ast.dump(node) for node in tree.body if isinstance(node, ast.ClassDef)}
+    return (
+        words.isdisjoint(_TOUCHING)
+        and not any(getattr(node, "attr", "").startswith("__") for node in stored)
+        and all(
+            not bound.count(name) or (bound.count(name) == 1 and definitions.get(name) == how) for name, how in given
+        )
+    )
+
+
 # Which constants of a benchmark's prompt are the tests' own, whatever a solution calls by their names.
 
 _MAKING = frozenset(
@@ -365,35 +435,32 @@ _FILLING = frozenset(
     [
         *("add", "append", "clear", "difference_update", "discard", "extend", "insert", "intersection_update", "pop"),
         *("popitem", "remove", "reverse", "setdefault", "sort", "symmetric_difference_update", "update"),
-        *(
-            "heapify",
-            "heappop",
-            "heappush",
-            "heappushpop",
-            "heapreplace",
-            "insort",
-            "insort_left",
-            "insort_right",
-            "shuffle",
-        ),
     ]
 )
-"""Methods that change their object, and functions that change what they are given."""
+"""Methods that change their object."""
+_ARRANGING = frozenset(
+    [
+        *("heapify", "heappop", "heappush", "heappushpop", "heapreplace", "insort", "insort_left", "insort_right"),
+        "shuffle",
+    ]
+)
+"""Functions that change the first thing that they are given."""
 _SAME = frozenset(("assertIs", "assertIsNot"))
 _OPAQUE = ast.Lambda | ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom
 
 
-def list_changed(nodes: Iterable[ast.AST]) -> set[str]:
+def list_changed(nodes: Iterable[ast.AST], prompt: ast.Module) -> set[str]:
     """Return the names whose objects a program changes, replaces from inside a function or identifies.
 
-    For these it matters whose object it is: a constant that is equal is another one.
+    For these it matters whose object it is: a constant that is equal is another one. What is added to another object
+    is not changed by that, nor is what a prompt writes down as a number or a text.
     """
-    changed: set[str] = set()
+    kept, changed = set[str](), set[str]()
     aliases: list[tuple[str, str]] = []
     for node in nodes:
         operands: list[ast.expr] = []
         if isinstance(node, ast.Global):
-            changed.update(node.names)
+            kept.update(node.names)
         elif isinstance(node, ast.Subscript | ast.Attribute) and not isinstance(node.ctx, ast.Load):
             operands = [node.value]
         elif isinstance(node, ast.AugAssign):
@@ -401,18 +468,30 @@ def list_changed(nodes: Iterable[ast.AST]) -> set[str]:
         elif isinstance(node, ast.Assign):
             aliases += [(name, _find_base(node.value)) for name in _list_targets(node)]
         elif isinstance(node, ast.Compare) and any(isinstance(how, ast.Is | ast.IsNot) for how in node.ops):
-            operands = [node.left, *node.comparators]
+            sides = [node.left, *node.comparators]
+            kept.update(() if any(isinstance(side, ast.Constant) for side in sides) else map(_find_base, sides))
         elif isinstance(node, ast.Call):
-            called = getattr(node.func, "attr", "") or getattr(node.func, "id", "")
-            if called in _FILLING:
-                operands = [node.func, *node.args]
-            elif called in _SAME:
-                operands = node.args
+            called = get_called_name(node)
+            if called in _ARRANGING or (called in _FILLING and hasattr(builtins, _find_base(node.func))):
+                operands = node.args[:1]  # `list.append(items, 1)`, too
+            elif called in _FILLING:
+                operands = [node.func]
+            elif called in _SAME or called == "id":
+                kept.update(map(_find_base, node.args))
         changed.update(map(_find_base, operands))
     for name, base in reversed(aliases):
         if name in changed:
             changed.add(base)
-    return changed
+    return kept | changed.difference(*(_list_targets(statement) for statement in prompt.body if _is_fixed(statement)))
+
+
+def _is_fixed(statement: ast.AST) -> bool:
+    """Whether an assignment gives a number, a text, or another value that can be replaced but not changed."""
+    try:
+        hash(ast.literal_eval(statement.value))  # type: ignore[attr-defined]  # where it has none, it is no assignment
+    except (AttributeError, ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        return False
+    return isinstance(statement, ast.Assign | ast.AnnAssign)
 
 
 def parse_prompt(prompt: str) -> ast.Module | None:
@@ -432,7 +511,7 @@ def list_reassigned(reference: str, prompt: str) -> list[str] | None:
         if isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign) and ast.dump(statement) not in of_prompt
     )
     inside = (node for top in tree.body if ast.dump(top) not in of_prompt for node in ast.walk(top))
-    return sorted(list_changed(inside).union(*map(_list_targets, own)))
+    return sorted(list_changed(inside, asking).union(*map(_list_targets, own)))
 
 
 def find_constants(
@@ -448,7 +527,8 @@ def find_constants(
     """
     if not any(isinstance(statement, ast.Assign | ast.AnnAssign) for statement in prompt.body):
         return []
-    changed = list_changed(node for tree in tests if tree for node in ast.walk(tree)).union(reassigned or ())
+    nodes = (node for tree in (prompt, *tests) if tree for node in ast.walk(tree))
+    changed = list_changed(nodes, prompt).union(reassigned or ())
     needed: dict[str, set[int]] = {}
     constants: set[str] = set()
     for number, statement in enumerate(prompt.body):
@@ -481,6 +561,14 @@ def _list_targets(statement: ast.AST) -> list[str]:
     ]
 
 
+def _is_empty(value: ast.expr | None) -> bool:
+    try:
+        literal = value and ast.literal_eval(value)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        return isinstance(value, ast.Call) and not (value.args or value.keywords)
+    return literal is ... or not literal
+
+
 def _find_base(expression: ast.expr) -> str:
     """Return the name whose object, or a part of it, an expression is; empty for others."""
     while isinstance(expression, ast.Subscript | ast.Attribute):
@@ -493,12 +581,7 @@ def _list_loads(value: ast.expr | None, *, is_known: bool) -> set[str] | None:
 
     Where it is not known what a right answer changes, an empty value is none: `None`, 0, `...`, empty texts and containers.
     """
-    try:
-        literal = value and ast.literal_eval(value)
-        is_empty = literal is ... or not literal
-    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
-        is_empty = isinstance(value, ast.Call) and not (value.args or value.keywords)
-    if value is None or (is_empty and not is_known):
+    if value is None or (not is_known and _is_empty(value)):
         return None
     loads, stores = set[str](), set[str]()
     for node in ast.walk(value):
