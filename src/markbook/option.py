@@ -140,6 +140,8 @@ ASKING = "asking"
 """Where run.json keeps how a model is asked."""
 run_option = partial(option, section=THE_RUN, changes_results=False)
 input_option = partial(option, section=MARKED)
+source_option = partial(input_option, values=PATH, changes_results=False, kept="sources")
+machine_option = partial(option, section=MACHINE, changes_results=False)
 rule_option = partial(option, section=RULES)
 asking_option = partial(option, section=ASKING_MODELS)
 model_option = partial(asking_option, changes_results=False, kept="config")

@@ -231,11 +231,7 @@ _FIELDS = {
 
 
 def _check_sample_type(sample: Sample, at: str, name: str) -> Sample:
-    """Return a loader's sample if it says in fields what has one: under a key of `meta` nobody would read it.
-
-    Raises:
-        ConfigError: it does not.
-    """
+    """Return a loader's sample if it says in fields what has one (under a key of `meta` nobody would read it), else ConfigError."""
     if misplaced := sorted(sample.meta.keys() & _FIELDS):
         raise ConfigError(
             f"the loader {name!r} puts {', '.join(map(repr, misplaced))} into a sample's meta, where nobody reads it",

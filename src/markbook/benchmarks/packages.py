@@ -356,11 +356,7 @@ _UNKNOWN_OF_TESTS = ("args", "files")
 
 
 def _cases(bundle: Bundle, version: Version, always: tuple[str, ...]) -> tuple[PackageTest, ...]:
-    """Return the tests in the order of their names, sample before secret.
-
-    Raises:
-        ConfigError: a test wants arguments or files beside its standard input.
-    """
+    """Return the tests by name, sample before secret; ConfigError for one with arguments or files beside its input."""
     cases = []
     flags: dict[str, tuple[str, ...]] = {}
     names = bundle.below("data")

@@ -159,11 +159,7 @@ def _say_paths(what: str, paths: list[Path], *, as_json: bool) -> None:
 
 
 def _print(run: Run, format_name: str) -> int:
-    """Print a report of one file on stdout.
-
-    Raises:
-        UsageError: the report has several files.
-    """
+    """Print a report of one file on stdout; UsageError for one of several."""
     import shutil
     import tempfile
 

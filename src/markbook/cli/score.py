@@ -282,11 +282,7 @@ def _options(pairs: Sequence[str], names: Sequence[str]) -> dict[str, object]:
 def _add_judging(
     options: Mapping[str, object], rubric: str | None, judges: Sequence[str], judging: Mapping[str, object]
 ) -> dict[str, object]:
-    """Return options with those of the metric `judge` that the command line states in words of its own.
-
-    Raises:
-        UsageError: no rubric is among them.
-    """
+    """Return options with those of the metric `judge` that the command line states; UsageError where no rubric is among them."""
     from markbook.judge.rubrics import ready_rubrics
 
     # click knows the options by their flags, the metric by the names of the record's fields.

@@ -57,7 +57,6 @@ _PLAIN = frozenset({"string_type", "int_type", "float_type", "bool_type"})
 
 
 def _complaint(model: type[BaseModel], node: Node, steps: Sequence[int | str], error: Any) -> tuple[str, str]:
-    """Return where and what."""
     key_path = ".".join(str(part) for part in steps)
     if error["type"] == "extra_forbidden":
         parent = find(node, steps[:-1])
@@ -89,7 +88,6 @@ def _complaint(model: type[BaseModel], node: Node, steps: Sequence[int | str], e
 
 
 def _models_in(annotation: Any) -> list[type[BaseModel]]:
-    """Return the models that an annotation mentions."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
     return [model for argument in getattr(annotation, "__args__", ()) for model in _models_in(argument)]

@@ -246,7 +246,6 @@ class ChatTemplate:
     """What a chat template puts around the prompts of a file of answers: the same around each of them."""
 
     def __init__(self) -> None:
-        """Know nothing yet."""
         self._around: list[tuple[str, str]] | None = None
         """What may stand before and after; several where a prompt occurs in what is around it."""
 
@@ -338,11 +337,7 @@ def check_recorded(
 
 
 def _argument_pairs(arguments: object) -> list[tuple[str, str | None]]:
-    """Return what the harness asked: a mapping since 0.4.4, before that a list of pairs.
-
-    Raises:
-        ValueError: it is neither, so that the question cannot be compared.
-    """
+    """Return what the harness asked: a mapping since 0.4.4, before that a list of pairs; ValueError if it cannot be compared."""
     requests: object = arguments or []
     if isinstance(arguments, Mapping):
         requests = [

@@ -124,11 +124,7 @@ def load_samples(
 
 
 def _read_samples(builder: _Builder, reading: Reading, examples: Examples, limit: int | None) -> Spool[Sample]:
-    """Return the samples of the rows; what cannot become one is rejected.
-
-    Raises:
-        DataError: two rows have one id.
-    """
+    """Return the samples of the rows; what cannot become one is rejected. DataError for two rows of one id."""
     samples: Spool[Sample] = Spool()
     ids: set[str] = set()
     for numbered in itertools.islice(reading.rows, limit):
@@ -165,11 +161,7 @@ def check_sources(task: Task, find: Find = nothing) -> None:
 
 
 def _refuse_bare_field(task: Task, reading: Reading) -> None:
-    """Refuse a right answer that is the name of a field, the same for every row: its value is meant.
-
-    Raises:
-        ConfigError: it is.
-    """
+    """Refuse (ConfigError) a right answer that is the name of a field, the same for every row: its value is meant."""
     text = task.references
     if text is None or text.template is None or not reading.rows or task.output != "generate_until":
         return
@@ -231,11 +223,7 @@ class _Builder:
         return lambda row: _call_row_function(function, own, row)
 
     def given_examples(self, function: Function) -> list[Row]:
-        """Return the rows that a function gives for worked examples.
-
-        Raises:
-            ConfigError: it may not be called, raises, or gives something else.
-        """
+        """Return the rows that a function gives for worked examples; ConfigError if it does not, or may not be called."""
         own = self.find(function)
         if own is None:
             raise unregistered_error("list of examples", function, [])
@@ -284,11 +272,7 @@ class _Builder:
         return lambda row: right_answers(text, row, exact=self.task.format == "lm-eval")
 
     def content(self, sample: Sample) -> str:
-        """Return what a sample asks and what is right, as one JSON text that no other sample has.
-
-        Raises:
-            RenderError: a text holds half a character, which nothing could write.
-        """
+        """Return a sample's question and right answers as one JSON text that no other has; RenderError for half a character."""
         weighing = self.weighings.get(sample.id)
         content = [
             sample.id,
@@ -378,11 +362,7 @@ class _Builder:
         return question, prefix, answers[0] if answers else ""
 
     def sample(self, numbered: Numbered, examples: Sequence[Row]) -> Sample:
-        """Return a row as a sample.
-
-        Raises:
-            RenderError: the row lacks what the task asks for.
-        """
+        """Return a row as a sample; RenderError if it lacks what the task asks for."""
         task, row = self.task, numbered.row
         description = (
             render(task.description, row, task.prompt.at) if task.description and task.format == "lm-eval" else ""
@@ -412,11 +392,7 @@ class _Builder:
 
 
 def _examples(task: Task, builder: _Builder, reading: Reading) -> tuple[Examples, tuple[str, ...]]:
-    """Return where worked examples come from, and what the user should know about them.
-
-    Raises:
-        DataError: there are too few rows.
-    """
+    """Return where worked examples come from, and what the user should know about them; DataError if there are too few rows."""
     few = task.few_shot
     if not few.count:
         return Examples(few, ()), ()
@@ -443,11 +419,7 @@ def _examples(task: Task, builder: _Builder, reading: Reading) -> tuple[Examples
 
 
 def _call_row_function(function: Function, user_function: Callable[..., Any], row: Row) -> Any:
-    """Return what a function of the user's own says of a row.
-
-    Raises:
-        RenderError: it raised.
-    """
+    """Return what a function of the user's own says of a row; RenderError if it raises."""
     try:
         return call_user_function(function, user_function, dict(row))
     except ForeignError as error:

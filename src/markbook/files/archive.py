@@ -136,7 +136,6 @@ class Bundle:
         return sorted(self._found)
 
     def __contains__(self, name: str) -> bool:
-        """Whether there is a file of this name."""
         return name in self._found
 
     def below(self, folder: str) -> list[str]:

@@ -210,11 +210,7 @@ def parse_object(line: bytes, at: str, *, numbers: Numbers = "strict") -> Line |
 
 
 def _split(path: Path, digest: hashlib._Hash | None) -> Iterator[bytes]:
-    """Yield lines; of one beyond the cap only the first part, which is enough to reject it.
-
-    Raises:
-        DamagedError: the file breaks off, at the line that is named.
-    """
+    """Yield lines, of one beyond the cap the first part, enough to reject it; DamagedError names where a file breaks off."""
     rest: list[bytes] = []
     length = ended = 0
     try:

@@ -24,7 +24,6 @@ class Spool(Sequence[T], Generic[T]):
     """A sequence that only grows; what is read of it is a copy. Its file is gone when it is."""
 
     def __init__(self, records: Iterable[T] = ()) -> None:
-        """Take the first records."""
         self._held: list[T] = []
         self._ends = array("Q")
         self._waiting: list[bytes] = []
@@ -78,7 +77,6 @@ class Spool(Sequence[T], Generic[T]):
             data = data[count:]
 
     def __len__(self) -> int:
-        """Return how many there are."""
         return len(self._ends) if self._file >= 0 else len(self._held)
 
     @overload
@@ -86,7 +84,6 @@ class Spool(Sequence[T], Generic[T]):
     @overload
     def __getitem__(self, place: slice) -> list[T]: ...
     def __getitem__(self, place: int | slice) -> T | list[T]:
-        """Return a record, or a list of some."""
         if isinstance(place, slice):
             return [self[index] for index in range(*place.indices(len(self)))]
         if self._file < 0:
@@ -131,7 +128,6 @@ class SpooledMap(Mapping[str, T], Generic[T]):
     """A mapping that only grows, its values in a `Spool`."""
 
     def __init__(self) -> None:
-        """Start with none."""
         self._places: dict[str, int] = {}
         self._values: Spool[T] = Spool()
 
@@ -141,7 +137,6 @@ class SpooledMap(Mapping[str, T], Generic[T]):
         self._values.append(value)
 
     def __getitem__(self, key: str) -> T:
-        """Return a key's value."""
         return self._values[self._places[key]]
 
     def __iter__(self) -> Iterator[str]:
@@ -149,5 +144,4 @@ class SpooledMap(Mapping[str, T], Generic[T]):
         return iter(self._places)
 
     def __len__(self) -> int:
-        """Return how many keys there are."""
         return len(self._places)

@@ -167,7 +167,6 @@ def _bound_unfolded_size(records: Iterator[Record], path: Path) -> Iterator[Reco
 
 
 def _length(value: object) -> int:
-    """Return the characters of all texts in a value."""
     if isinstance(value, str | bytes):
         return len(value)
     if isinstance(value, Mapping):

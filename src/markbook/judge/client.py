@@ -397,7 +397,6 @@ class Ways:
 
     @contextmanager
     def _learning(self) -> Iterator[None]:
-        """Take note of how a request ends."""
         try:
             yield
         except RequestFault as fault:

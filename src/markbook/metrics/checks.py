@@ -178,7 +178,6 @@ def numbers_in(text: str) -> list[Decimal]:
 
 
 def _decimal(value: object) -> Decimal | None:
-    """Return a finite number, or None."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:

@@ -74,7 +74,6 @@ class Vocabulary(dict[Hashable, int]):
     """
 
     def __init__(self, split: Callable[[list[Any]], Iterable[Sequence[str]]]) -> None:
-        """Take what splits pieces into tokens, many at a time."""
         super().__init__()
         self._split = split
         self._known: dict[str, int] = {}

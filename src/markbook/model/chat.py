@@ -51,7 +51,6 @@ class LeanServer:
     """One model of an OpenAI-compatible server."""
 
     def __init__(self, name: str, http: HttpClient) -> None:
-        """Take the model's name and what posts."""
         self.name = name
         self.takes_several = True
         """Whether it gives several answers to one request (`n`), as far as is known."""

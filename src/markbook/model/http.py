@@ -304,11 +304,7 @@ class _Reader:
         """Whether the connection may be used again."""
 
     def feed(self, data: bytes) -> Response | None:
-        """Take bytes; return the response once it is whole.
-
-        Raises:
-            Garbled: this is not HTTP, or more than is taken.
-        """
+        """Take bytes; return the response once it is whole. `Garbled` if this is not HTTP, or more than is taken."""
         self._bytes += data
         while self._body_at < 0:
             end = self._bytes.find(b"\r\n\r\n")
@@ -328,11 +324,7 @@ class _Reader:
         return self._whole(self._bytes[self._body_at : self._body_at + self._length])
 
     def end(self) -> Response:
-        """Return the response when the connection ends: one without a length ends so.
-
-        Raises:
-            Garbled: it is not whole.
-        """
+        """Return the response when the connection ends, as one without a length ends; `Garbled` if it is not whole."""
         if self._body_at < 0 or self._chunks is not None or self._length is not None:
             raise Garbled("the connection broke off before the reply was whole")
         return self._whole(self._bytes[self._body_at :])

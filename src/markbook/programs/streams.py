@@ -224,7 +224,6 @@ class RightOutputs:
     """Remembers by which tests a judge has taken a right output."""
 
     def __init__(self, languages: Collection[str]) -> None:
-        """Take the languages in which a canonical solution can be run."""
         self._languages = languages
         self._expected: dict[str, bool] = {}
         self._canonical: dict[str, bool] = {}

@@ -381,11 +381,7 @@ class _Runs:
         self._site = site
 
     def answer(self, request: Request) -> Reply:
-        """Return a page, or a run's own report.html.
-
-        Raises:
-            NotFound: there is none.
-        """
+        """Return a page, or a run's own report.html; NotFound if there is none."""
         if request.path.startswith("/report/"):
             return self._report(request.path.removeprefix("/report/"))
         if request.path.startswith("/copy/"):

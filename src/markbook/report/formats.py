@@ -344,11 +344,7 @@ def wandb(project: str = "markbook", mode: str = "") -> Callable[[Results], Mapp
 
 @contextmanager
 def _tracker_errors(tracker: str, hint: str) -> Iterator[None]:
-    """Turn whatever a tracker raises into a message: its store, its server and its packages are not ours.
-
-    Raises:
-        IncompleteError: the tracker did not take the run.
-    """
+    """Turn whatever a tracker raises into an IncompleteError: its store, its server and its packages are not ours."""
     try:
         yield
     except Exception as error:  # the border to another tool

@@ -527,7 +527,6 @@ class _Texts:
         """Whether raters see why an answer failed: whoever rates it is not to be told."""
 
     def __call__(self, item: LabelItem) -> Seen:
-        """Return it."""
         models = (item.system, item.against) if item.against else (item.system,)
         attempts = [self._results.show_attempt(self._location(item.id, model)) for model in models]
         return Seen(

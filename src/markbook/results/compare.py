@@ -258,11 +258,7 @@ def _read_first_metric(results: Sequence[Results], names: Sequence[str]) -> list
 
 
 def _read_own_metric(results: Sequence[Results], sheets: Sequence[Sheet]) -> list[Sheet] | None:
-    """Return the sheets by the only one of their first metrics that all runs have; None if there is none.
-
-    Raises:
-        UsageError: there are several, and only the order of the runs would say which is meant.
-    """
+    """Return the sheets by the only one of their first metrics that all runs have; None if there is none, UsageError for several."""
     readings = [
         own for name in sorted({sheet.metric for sheet in sheets}) if (own := _read_first_metric(results, [name]))
     ]

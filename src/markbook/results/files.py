@@ -251,11 +251,7 @@ def read_part(run: Run, name: str, kind: Any, default: Any) -> Any:
 
 
 def _object(text: str | bytes, path: Path, where: str) -> Any:
-    """Return the object that a text of a published file holds.
-
-    Raises:
-        DataError: it holds none; `where` says the place in words.
-    """
+    """Return the object that a text of a published file holds; DataError, with `where` as its place, if it holds none."""
     try:
         record = json.loads(text)
         # A half surrogate is valid JSON and cannot be encoded: every report of the run would break at it later.

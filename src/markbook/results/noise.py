@@ -171,5 +171,4 @@ def tables(noises: Sequence[ModelNoise], metric: str) -> list[Table]:
 
 
 def _share(value: float | None, interval: Interval | None) -> str:
-    """Return a share in percent, with its interval if it has one."""
     return " ".join([format_percent(value), *([_PERCENT.interval(interval)] if interval else [])])

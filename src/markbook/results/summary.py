@@ -333,7 +333,6 @@ class MeasurementTally:
     """One metric's measurements, taken batch by batch: 8 bytes a row, and the counts of a metric that is not a mean."""
 
     def __init__(self, metric: Metric) -> None:
-        """Start with none."""
         self.metric = metric
         self.count = 0
         self.n_missing: Counter[str] = Counter()

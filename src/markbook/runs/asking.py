@@ -105,7 +105,6 @@ class SharedCalls:
     """Puts off what many want done, and does it once for all of them."""
 
     def __init__(self, act: Callable[[], None]) -> None:
-        """Take what is done."""
         self._act = act
         self._is_due = False
 

@@ -13,7 +13,6 @@ from markbook.errors import UnknownOptionError, UsageError, suggest
 from markbook.model.requests import PATIENCE
 from markbook.option import (
     GATES_AND_STOPPING,
-    MACHINE,
     PATH,
     PRINTED,
     RUN,
@@ -22,6 +21,7 @@ from markbook.option import (
     WordChoice,
     asking_option,
     declaration,
+    machine_option,
     model_option,
     option,
     patience_option,
@@ -36,7 +36,7 @@ ASKS_MODELS = "model"
 
 def workers_option(help: str) -> Any:
     """Return the field of `--workers`; each kind says what its workers do."""
-    return option(None, "--workers", values=CountRange(1), help=help, section=MACHINE, changes_results=False)
+    return machine_option(None, "--workers", values=CountRange(1), help=help)
 
 
 def strict_option(help: str) -> Any:
@@ -52,14 +52,12 @@ class RunOptions:
     """
 
     workers: int | None = workers_option("Parallel workers [default: one per core].")
-    engine: str = option(
+    engine: str = machine_option(
         "local",
         "--engine",
         completes="engines",
         metavar="local|ray",
         help="Where the work runs: this machine, or a Ray cluster (see docs/engines.md). The results are the same.",
-        section=MACHINE,
-        changes_results=False,
     )
     output: str | os.PathLike[str] = run_option(
         "generated", "-o", "--output", values=PATH, help="Folder for the run folder."
@@ -190,13 +188,11 @@ class StoppingOptions(AskingOptions):
         section=GATES_AND_STOPPING,
         changes_results=False,
     )
-    isolation: Literal["auto", "strict", "weak"] = option(
+    isolation: Literal["auto", "strict", "weak"] = machine_option(
         "auto",
         "--isolation",
         values=WordChoice(("auto", "strict", "weak")),
         help="Minimum isolation: auto requires level B, strict level A, weak accepts any; see `markbook doctor`.",
-        section=MACHINE,
-        changes_results=False,
     )
 
 

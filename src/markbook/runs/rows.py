@@ -65,11 +65,9 @@ class RowRecords:
     """Rows as results.jsonl holds them, made again whenever somebody goes through them."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
-        """Take the rows."""
         self._rows = rows
 
     def __iter__(self) -> Iterator[RowRecord]:
-        """Yield them in order."""
         return (row.record() for row in self._rows)
 
 

@@ -283,11 +283,7 @@ def outcome(record: WorkerAnswer, isolation: Isolation) -> Outcome:
 
 
 def _seconds(value: float | None) -> float | None:
-    """Return a time that the examiner says.
-
-    Raises:
-        ValueError: it is not a time.
-    """
+    """Return a time that the examiner says; ValueError if it is not one."""
     # a bool is an int to Python, and NaN fails the comparison
     if value is not None and not (type(value) in (int, float) and 0 <= value < math.inf):
         raise ValueError("not a time")

@@ -161,7 +161,6 @@ class QueuedJob:
         return self.job.sample.problem_type is ProblemType.STDIN
 
     def __lt__(self, other: QueuedJob) -> bool:
-        """Whether it runs before the other."""
         return self.priority < other.priority
 
 
@@ -180,7 +179,6 @@ class JobQueue:
         self._size = 0
 
     def __len__(self) -> int:
-        """Return how many wait."""
         return self._size
 
     def push(self, entry: QueuedJob) -> None:

@@ -76,11 +76,7 @@ class Interpreter:
             self.facts = self._ask_interpreter()
 
     def _ask_interpreter(self) -> InterpreterFacts:
-        """Return what the interpreter says of itself.
-
-        Raises:
-            UsageError: it is none, or too old.
-        """
+        """Return what the interpreter says of itself; UsageError if it is none, or too old."""
         try:
             completed = subprocess.run(
                 [self.python, "-c", _ASK], capture_output=True, text=True, timeout=60, check=True
@@ -130,11 +126,7 @@ _PLAINLY = ("-s", "-S", "-P", "-X", "no_debug_ranges")
 
 
 def _remove_scratch(folder: str) -> None:
-    """Remove a scratch folder, and what tests could write to beside it first.
-
-    Raises:
-        OSError: it cannot be removed.
-    """
+    """Remove a scratch folder, and what tests could write to beside it first; OSError if that cannot be done."""
     for path in (Path(folder + _TESTS), Path(folder)):
         if os.path.lexists(path):
             scratch.empty(str(path))

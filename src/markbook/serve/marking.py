@@ -129,7 +129,6 @@ class Marking:
     """Marks batches with a pool."""
 
     def __init__(self, pool: Pool, shelf: BenchmarkShelf, figures: Figures, settings: ServerSettings) -> None:
-        """Take what it works with."""
         self._pool = pool
         self._shelf = shelf
         self._figures = figures

@@ -76,7 +76,6 @@ class Pool:
     """Marks orders in sandboxes of this machine. Its methods are called in one event loop."""
 
     def __init__(self, settings: PoolSettings = PoolSettings()) -> None:
-        """Set up, starting nothing."""
         self.settings = settings
         self._remote = None if settings.engine == "local" else EngineSandboxes(settings.engine, settings.box)
         processors = count_processors()

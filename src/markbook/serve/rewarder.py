@@ -114,11 +114,7 @@ class Remote:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     def _complete(self, item: Mapping[str, object], number: int) -> dict[str, object]:
-        """Return an item with what holds for this rewarder, so that it is marked as on this machine.
-
-        Raises:
-            UsageError: it is not an object.
-        """
+        """Return an item with what holds for this rewarder, marked as on this machine; UsageError if it is not an object."""
         if not isinstance(item, Mapping):
             raise UsageError("it is not an object", at=f"items[{number}]")
         fields = without_nulls(item)
@@ -192,11 +188,7 @@ def _wait(header: str) -> float:
 
 
 def _read_rewards(text: str, items: Sequence[Mapping[str, object]]) -> list[Reward]:
-    """Return what a server has answered.
-
-    Raises:
-        IncompleteError: it is not an answer to these items.
-    """
+    """Return what a server has answered; IncompleteError if that is not an answer to these items."""
     try:
         rewards = [Reward.from_record(record) for record in json.loads(text)["results"]]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:

@@ -189,11 +189,7 @@ def _elsewhere(
 
 
 def _read_path(name: object, at: str) -> str:
-    """Return a file's name that stays in its folder.
-
-    Raises:
-        UsageError: it does not.
-    """
+    """Return a file's name that stays in its folder; UsageError for any other."""
     # `_MAIN` is ours, and not the caller's to replace
     is_good = isinstance(name, str) and 0 < len(name) <= 255 and name.isprintable() and name != _MAIN
     parts = name.split("/") if isinstance(name, str) else []

@@ -63,7 +63,6 @@ class EngineSandboxes:
     """Sandboxes behind an engine, for all lanes of a pool."""
 
     def __init__(self, engine: str, settings: BoxSettings) -> None:
-        """Set up, starting nothing."""
         self._engine = engine
         self._settings = settings
         self._open = ExitStack()

@@ -181,11 +181,7 @@ class Service:
         self._marking = marking
 
     def _admit(self, request: Request) -> None:
-        """Refuse what is to be marked while nothing more of its sender's can wait.
-
-        Raises:
-            Refused: the queue is full.
-        """
+        """Refuse what is to be marked while the queue is full of its sender's."""
         path = request.scope["path"]
         if path in _MARKED:
             try:
@@ -289,11 +285,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def _listen(sock: socket.socket) -> None:
-    """Listen at an address that was free a moment ago.
-
-    Raises:
-        OutputError: another process began to, meanwhile.
-    """
+    """Listen at an address that was free a moment ago; OutputError if another process began to, meanwhile."""
     try:
         sock.listen(_BACKLOG)
     except OSError as error:

@@ -113,12 +113,10 @@ class Sealing:
     """Takes the pieces of a file that is written, and knows what it held."""
 
     def __init__(self, name: str, pieces: Iterable[bytes]) -> None:
-        """Take its name and its content."""
         self._name, self._pieces = name, pieces
         self._crc = self._size = self._rows = 0
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield the pieces."""
         for piece in self._pieces:
             self._crc, self._size = zlib.crc32(piece, self._crc), self._size + len(piece)
             self._rows += piece.count(b"\n")

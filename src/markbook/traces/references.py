@@ -87,7 +87,6 @@ def list_unused(references: Mapping[str, Reference], names: Iterable[str]) -> li
 
 
 def _references(document: Any, name: str, at: str) -> dict[str, Reference] | None:
-    """Return the references of a document; None if it holds none."""
     if isinstance(document, dict) and isinstance(document.get("references"), dict):
         document = document["references"]
     elif _is_reference(document) or _is_map(document):

@@ -304,11 +304,7 @@ class _Walk:
         self.literals = _Literals()
 
     def run(self) -> SyntaxNode:
-        """Return the root.
-
-        Raises:
-            RecursionError: the tree is too deep.
-        """
+        """Return the root; RecursionError if the tree is too deep."""
         node = self.cursor.node
         kind = self.kinds[node.kind_id]
         if self.cursor.goto_first_child():

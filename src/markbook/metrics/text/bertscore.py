@@ -31,7 +31,6 @@ class VectorCache:
     """The texts read last, up to a number of bytes; safe to use from several threads."""
 
     def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
-        """Start empty."""
         self._most = most_bytes
         self._held = 0
         self._kept: OrderedDict[Hashable, Windows] = OrderedDict()

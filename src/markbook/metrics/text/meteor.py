@@ -101,7 +101,6 @@ class Alignment:
     """Aligns texts of one vocabulary; make one for a batch, so that what it remembers is bounded by it."""
 
     def __init__(self, vocabulary: Vocabulary, *, synonyms: bool) -> None:
-        """Take the vocabulary, and whether synonyms match."""
         self._vocabulary = vocabulary
         self._synonyms = synonyms
         self._stems: dict[int, int] = {}

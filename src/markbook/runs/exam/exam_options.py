@@ -7,7 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from markbook.option import MACHINE, PATH, CountRange, NumberRange, choice, input_option, option, rule_option, would
+from markbook.option import (
+    MACHINE,
+    PATH,
+    CountRange,
+    NumberRange,
+    choice,
+    input_option,
+    machine_option,
+    option,
+    rule_option,
+    source_option,
+    would,
+)
 from markbook.runs.options import StoppingOptions, StoppingSettings, strict_option, workers_option
 from markbook.types import DAY, TIME_LIMIT, Limits
 
@@ -26,23 +38,12 @@ _ASKED = ("samples", "gen_kwargs", "system")
 class ExamOptions(StoppingOptions):
     """How an exam is held."""
 
-    benchmark: str | os.PathLike[str] = input_option(
-        "",
-        "--benchmark",
-        values=PATH,
-        help="The benchmark: a file, or a folder of .jsonl files.",
-        changes_results=False,
-        kept="sources",
+    benchmark: str | os.PathLike[str] = source_option(
+        "", "--benchmark", help="The benchmark: a file, or a folder of .jsonl files."
     )
     """A file or folder; what it held is in the manifest's inputs."""
-    solutions: Sequence[str | os.PathLike[str]] = input_option(
-        (),
-        "--solutions",
-        values=PATH,
-        repeats=True,
-        help="Solutions: files or folders, of one or several models.",
-        changes_results=False,
-        kept="sources",
+    solutions: Sequence[str | os.PathLike[str]] = source_option(
+        (), "--solutions", repeats=True, help="Solutions: files or folders, of one or several models."
     )
     format: str = input_option(
         "auto",
@@ -121,21 +122,17 @@ class ExamOptions(StoppingOptions):
         danger=would("be executed"),
     )
     """The interpreter whose packages the candidates may import; the running one if empty."""
-    dedupe: bool = option(
+    dedupe: bool = machine_option(
         True,
         "--no-dedupe",
         parameter="no_dedupe",
         inverts=True,
         help="Run identical solutions each time instead of once.",
-        section=MACHINE,
-        changes_results=False,
     )
-    reuse_verdicts: bool = option(
+    reuse_verdicts: bool = machine_option(
         False,
         "--reuse-verdicts",
         help="Reuse verdicts of earlier runs with identical code, tests, limits and environment.",
-        section=MACHINE,
-        changes_results=False,
     )
     strict: bool = strict_option("Refuse (exit 65) if any row would be skipped.")
     reports: Sequence[str] = option(REPORTS, changes_results=False)

@@ -186,11 +186,7 @@ def available(benchmark: Benchmark, *, skip: bool) -> tuple[Benchmark, list[str]
 
 
 def _unfit(sample: Sample) -> EnvironmentUnfitError | None:
-    """Return why a problem's language, or a library that it wants, cannot be used here.
-
-    Raises:
-        DataError: the language is unknown.
-    """
+    """Return why a problem's language, or a library that it wants, cannot be used here; DataError if the language is unknown."""
     from markbook.languages import find
 
     try:

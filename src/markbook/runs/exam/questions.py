@@ -100,11 +100,7 @@ def _ask_in_turns(sample: Sample, benchmark: str) -> str:
 
 
 def _continue_text(sample: Sample, benchmark: str) -> tuple[str, tuple[str, ...]]:
-    """Return the text that a model goes on with, and where that ends.
-
-    Raises:
-        UsageError: nobody can tell where the answer would end.
-    """
+    """Return the text that a model goes on with, and where that ends; UsageError where nobody can tell."""
     if sample.language:
         raise UsageError(
             f"a model that continues texts is asked for Python only, and {sample.id!r} wants {_title(sample)}",

@@ -128,7 +128,6 @@ class SequentialExam:
     """The attempts of an exam in the order in which they are run, and the marks of those that were."""
 
     def __init__(self, plan: ExamPlan, journal: RunWriter) -> None:
-        """Begin with no attempt marked."""
         self._plan, self._journal = plan, journal
         self._samples = plan.benchmark.samples
         self._places = {sample.id: index for index, sample in enumerate(self._samples)}

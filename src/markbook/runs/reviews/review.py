@@ -360,7 +360,6 @@ class ReviewWork:
     """The work of one run: `measure` what is not measured and ask the judges what is not answered, then `finish`."""
 
     def __init__(self, plan: ReviewPlan, journal: RunWriter, executor: Executor | None, watch: Watcher) -> None:
-        """Measure nothing yet."""
         self.plan, self.writer, self.watch, self.executor = plan, journal, watch, executor
         self.judging, self.papers, self.attempts, self.config = plan.judging, plan.papers, plan.attempts, plan.config
         self.known = plan.papers.by_id()

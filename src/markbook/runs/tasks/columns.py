@@ -58,16 +58,13 @@ class Marks(Mapping[str, Cell]):
         self._values.append(0.0 if cell.value is None else cell.value)
 
     def __getitem__(self, sample: str) -> Cell:
-        """Return a sample's cell."""
         index = self._places[sample]
         return self._others.get(index) or Cell(self._values[index])
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the samples in order."""
         return iter(self._places)
 
     def __len__(self) -> int:
-        """Return how many samples there are."""
         return len(self._values)
 
 
@@ -175,7 +172,6 @@ class Columns:
     """Takes the marks of one task under one pipeline."""
 
     def __init__(self, plan: TaskPlan, filtered: Filtered) -> None:
-        """Start with no rows."""
         self._plan, self._filtered = plan, filtered
         self._places: dict[str, int] = {}
         self._metrics = {bound.key: _Metric(Marks(self._places)) for bound in plan.metrics}

@@ -128,11 +128,7 @@ def bind(
 
 
 def _bind_passes(use: Use, first: RowPassAtK | None) -> RowPassAtK:
-    """Return an entry of pass_at_k, joined with those before it: a task has one, with all their k.
-
-    Raises:
-        ConfigError: an option that it does not take, an unknown language, or two languages.
-    """
+    """Return an entry of pass_at_k, joined with those before it: a task has one, with all their k. ConfigError for two languages."""
     from markbook.languages import language
 
     if unknown := sorted(set(use.options) - {"k", "language"}):

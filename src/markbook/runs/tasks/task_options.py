@@ -21,6 +21,7 @@ from markbook.option import (
     declaration,
     input_option,
     option,
+    source_option,
     would,
     would_send_key,
     would_write,
@@ -43,21 +44,11 @@ class TaskOptions(StoppingOptions):
         (), "TASK...", repeats=True, completes="tasks", changes_results=False, kept="sources"
     )
     """YAML files or names of ready tasks; what they say is in the manifest's config, and so are the model and its server."""
-    predictions: str | os.PathLike[str] | None = input_option(
-        None,
-        "--predictions",
-        values=PATH,
-        help="Existing predictions: a file, a folder with one file per task, or a run.",
-        changes_results=False,
-        kept="sources",
+    predictions: str | os.PathLike[str] | None = source_option(
+        None, "--predictions", help="Existing predictions: a file, a folder with one file per task, or a run."
     )
-    data: str | os.PathLike[str] | None = input_option(
-        None,
-        "--data",
-        values=PATH,
-        help="A file of rows to use in place of the tasks' own.",
-        changes_results=False,
-        kept="sources",
+    data: str | os.PathLike[str] | None = source_option(
+        None, "--data", help="A file of rows to use in place of the tasks' own."
     )
     limit: int | None = input_option(None, "--limit", values=CountRange(1), help="Maximum rows per task.")
     contexts: tuple[_ContextMode, ...] = input_option(

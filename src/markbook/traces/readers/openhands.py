@@ -67,7 +67,6 @@ class OpenHands:
 
 
 def _events(item: object) -> list[Any]:
-    """Return the events that an object holds."""
     return next((events for name in _HOLDERS if (events := to_list(record(item).get(name)))), [])
 
 
