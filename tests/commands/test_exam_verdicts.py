@@ -149,7 +149,7 @@ PROMPTS = {
         "    return list(PAIRS)\n", [], [],
     ),
     "a container that the answer changes": (
-        "STOCK = {'a': 3}\nALSO = STOCK\n", "    assert candidate('a') == 2\n    assert STOCK == ALSO == {'a': 2}\n",
+        "STOCK = {'a': 3}\n", "    assert candidate('a') == 2\n    assert STOCK == {'a': 2}\n",
         "    STOCK[x] -= 1\n    return STOCK[x]\n", [], [],
     ),
     "objects": (
