@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import signal
 from collections import Counter
 
 from .. import wire
@@ -387,6 +388,10 @@ def _draws(node: ast.AST) -> bool:
 # Which of the names that a benchmark's prompt binds are the tests' own, whatever a solution calls so.
 
 
+_SECONDS = 30
+"""After so long a prompt's code is taken for one that never ends."""
+
+
 def list_given(prompt: ast.Module, entry: str, used: set[str]) -> list[ast.stmt]:
     """Return the prompt's code without what names the entry point; nothing if it has no helpers and the tests name none of it."""
     statements: list[ast.stmt] = []
@@ -423,13 +428,22 @@ def run_twice(code: Any) -> dict[str, tuple[Any, bool]]:
         "__import__": lambda name, *more: own_random() if name == "random" else __import__(name, *more),
     }
     first, again = ({"__name__": "solution", "__builtins__": own} for _ in range(2))
+    before = signal.signal(signal.SIGALRM, _give_up)
     try:
+        signal.setitimer(signal.ITIMER_REAL, _SECONDS, 1)
         exec(code, first)
         again |= {name: value for name, value in first.items() if isinstance(value, type)}
         exec(code, again)
         return {name: (value, _is_same(value, again.get(name))) for name, value in first.items()}
     except BaseException:
         return {}
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _give_up(_number: int, _frame: object) -> None:
+    raise TimeoutError
 
 
 def _is_same(value: Any, other: Any) -> bool:
