@@ -178,7 +178,7 @@ def test_constants_of_the_prompt_are_the_tests_own_unless_answers_are_to_change_
     assert [(row["task_id"], row["sample"], row["score"] == 100) for row in found] == wanted
 
 
-def test_an_answer_with_another_class_than_the_prompt_gives_is_believed_in_nothing(tmp_path):
+def test_a_pass_that_takes_a_class_or_constant_of_the_prompt_from_the_answer_is_unchecked(tmp_path):
     row = {
         "task_id": "p",
         "prompt": f"{CLASSES}def f(x):\n",
@@ -187,11 +187,25 @@ def test_an_answer_with_another_class_than_the_prompt_gives_is_believed_in_nothi
     }
     test = "def check(candidate):\n    assert candidate(1) == C.RED\n    assert candidate(2) == C.BLUE\n"
     touched = f"{CLASSES}type.__setattr__(C, 'RED', 0)\ntype.__setattr__(C, 'BLUE', 0)\ndef f(x): return x and 0\n"
-    codes = [f"{CLASSES}def f(x): return C(x)\n", "class C:\n    RED = BLUE = 0\ndef f(x): return 0\n", touched]
-
-    found = rows(
-        hold(tmp_path, [{**row, "test": test}], [answer("p", code, sample=at) for at, code in enumerate(codes)])
+    reached = (
+        f"{CLASSES}put = getattr(type, '__set' + 'attr__')\nput(C, 'RED', 0)\nput(C, 'BLUE', 0)\ndef f(x): return 0\n"
     )
+    zeros = "class Z:\n    RED = BLUE = 0\n"
+    placed = f"import sys\n{zeros}sys.modules[__name__].C = Z\ndef f(x): return 0\n"
+    liar = "class M(type):\n    def __getattribute__(c, n): return 0\nclass Enum(metaclass=M): pass\n"
+    based = CLASSES.replace("from enum import Enum\n", liar) + "def f(x): return 0\n"
+    codes = [f"{CLASSES}def f(x): return C(x)\n", "class C:\n    RED = BLUE = 0\ndef f(x): return 0\n", touched]
+    codes += [reached, placed, based]
+    other = {
+        "task_id": "q",
+        "prompt": "LIMIT = [2, 1]\nif True:\n    class K:\n        LOW = 1\ndef f(x):\n",
+        "entry_point": "f",
+    }
+    other["test"] = "def check(candidate):\n    e = LIMIT\n    e.sort()\n    assert candidate(1) == [K.LOW, e]\n"
+    fooled = "LIMIT = [0]\nclass K:\n    LOW = 0\ndef f(x): return [0, [0]]\n"
+
+    answers = [answer("p", code, sample=at) for at, code in enumerate(codes)]
+    found = rows(hold(tmp_path, [{**row, "test": test}, other], [*answers, answer("q", fooled)]))
 
     verdicts = [{(test["verdict"], test["passed"]) for test in row["test_details"]} for row in found]
-    assert verdicts == [{("separated", True)}, {("unchecked", True)}, {("unchecked", True)}]
+    assert verdicts == [{("unchecked", True)}] * 7

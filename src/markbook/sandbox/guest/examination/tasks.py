@@ -95,10 +95,10 @@ class CompiledTests:
         """What the tests may want of the solution: the identifiers that they use and the name of what they test."""
         self.before: list[Any] = []
         """Helpers from the prompt, compiled."""
-        self.given: list[list[str]] = []
-        """The classes of the prompt that the tests name, with what defines them: an answer's own is taken where it has one."""
         self.theirs: list[str] = []
-        """What else of the prompt is the solution's, where that has it."""
+        """What of the prompt is the solution's, where that has it."""
+        self.taken: list[str] = []
+        """What of this the tests' expectations may be made of."""
         self.open: list[str] = []
         """What of the prompt a solution may change, as no right answer is known."""
         self._prompt: str = spec.get("prompt", "")
@@ -121,12 +121,22 @@ class CompiledTests:
         statements = tree and list_given(tree, self.name, used)
         code = compile_given(statements or [])
         made = run_twice(code) if statements else {}
-        if not (statements and made):
+        if not statements:
             return
-        self.theirs, self.open = leave_to_solutions(statements, made, parts, changed)
+        theirs, self.open = (
+            leave_to_solutions(statements, made, parts, changed)
+            if made
+            else (sorted(_collect_bound_names([*_walk(statements)])), [])
+        )
+        reached = used - {self.name}
+        for node in statements[::-1] * 2:  # what the tests name is made of others
+            if not reached.isdisjoint({getattr(node, "name", ""), *_list_bound(node)}):
+                reached |= _list_names(node)
+        self.taken = sorted(reached.intersection(theirs))
+        if not made:
+            return
+        self.theirs = theirs
         self.asks = sorted({*self.asks, *self.theirs})
-        classes = [node for node in statements if isinstance(node, ast.ClassDef)]
-        self.given = [[node.name, ast.dump(node)] for node in classes if node.name in used]
         self.leaves_traces |= leaves_traces(expressions.nodes(ast.Module(statements, [])))
         self.before = [code]
         # what the prompt brings along is not the solution's
@@ -165,8 +175,8 @@ class CompiledTests:
             self.unheard,
             self.repeated,
             makers,
-            self.given,
             self.theirs,
+            self.taken,
             self.open,
         )
         data = portable((self.leaves_traces, self.compiled, self.before, self.asks, *facts))
@@ -178,7 +188,7 @@ class CompiledTests:
             self.leaves_traces, self.compiled, self.before, self.asks, *facts = wire.load_code(bytes.fromhex(compiled))
             (
                 self.faults, self.beside, self.draws, self.silent, self.required, self.unheard, self.repeated, makers,
-                self.given, self.theirs, self.open,
+                self.theirs, self.taken, self.open,
             ) = facts  # fmt: skip
         except (ValueError, TypeError, EOFError):  # what was kept on a disk has suffered there
             return False
@@ -494,29 +504,6 @@ def leave_to_solutions(
     names = made.keys() & set[str]().union(*map(_list_names, (*prompt, *tests)))
     names -= {node.name for node in definitions if not isinstance(node, ast.ClassDef)}
     return sorted(names & theirs), sorted(names - theirs - fixed) if reassigned is None else []
-
-
-_TOUCHING = frozenset(("__dict__", "__setattr__", "eval", "exec", "globals", "locals", "setattr", "vars"))
-
-
-def keeps_given(code: str, given: list[list[str]]) -> bool:
-    """Whether a solution defines classes of its prompt as they stand there, or not at all, and does nothing else to them."""
-    tree = parse(code) if given else None
-    if tree is None:
-        return not given
-    nodes = list(ast.walk(tree))
-    words = {getattr(node, "attr", "") or getattr(node, "id", "") for node in nodes}
-    stored = [node for node in nodes if isinstance(getattr(node, "ctx", None), ast.Store | ast.Del)]
-    bound = [_find_base(node) for node in stored if isinstance(node, ast.expr)]
-    bound += [name for node in nodes for key in ("asname", "name") if (name := getattr(node, key, None))]
-    definitions = {node.name: ast.dump(node) for node in tree.body if isinstance(node, ast.ClassDef)}
-    return (
-        words.isdisjoint(_TOUCHING)
-        and not any(getattr(node, "attr", "").startswith("__") for node in stored)
-        and all(
-            not bound.count(name) or (bound.count(name) == 1 and definitions.get(name) == how) for name, how in given
-        )
-    )
 
 
 _FILLING = frozenset(
