@@ -190,8 +190,7 @@ def _item(text: str | None, columns: Mapping[str, object]) -> dict[str, object]:
     named = {name: _plain(value) for name, value in columns.items() if value is not None}
     if "prompt_code" in named:
         named["prompt"] = named.pop("prompt_code")
-    # what completes a benchmark's task has its prompt's imports, as in an exam
-    return {**named, "completion" if "task_id" in named else "code": text}
+    return {**named, "completion": text}  # it has its prompt's imports, as in an exam
 
 
 def _select_known(columns: Mapping[str, _T]) -> dict[str, _T]:

@@ -10,8 +10,8 @@ from markbook.errors import UsageError, suggest
 CODE_KEYS = ("extracted_solution", "candidate_solution", "completion", "solution", "generation", "gpt_solution")
 """Where the code of an answer may stand, in order of preference; an extracted solution wins even when it is empty."""
 TEXT_KEYS = (
-    *("prediction", "predictions", "completion", "completions", "reply", "response", "generated_text", "output"),
-    *("answer", "text", "solution"),
+    *("prediction", "predictions", "completion", "completions", "reply", "response", "generated_text", "generation"),
+    *("output", "answer", "text", "solution"),
 )
 """Where the text of an answer may stand, the first that is there counts; a list holds several answers to one row."""
 RAW_KEYS = ("completion", "completions", "reply", "response", "generated_text", "generation", "gpt_solution")
@@ -50,7 +50,7 @@ def find_names(record: Mapping[str, object], *, first: str = "") -> list[object]
 
 def is_failure(error: object) -> bool:
     """Whether what a row says under `error` means that nobody answered: anything but null, false, 0 and what is empty, also as text."""
-    return error not in ({}, []) and f"{error}".strip().lower() not in ("", "0", "false", "nan", "none", "null")
+    return error not in ({}, []) and f"{error}".strip().lower() not in ("", "0", "0.0", "false", "nan", "none", "null")
 
 
 def find_model(record: Mapping[str, object]) -> object:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 
 import pytest
 from support import exam_kit, review_kit
@@ -360,6 +361,22 @@ def test_a_run_is_held_by_its_own_first_metric_whatever_comes_first_in_the_basel
 
     assert code == 0, told
     assert "not shown to be worse" in told
+
+
+def test_a_gate_says_which_tasks_it_does_not_hold(tmp_path):
+    task_run(tmp_path, "first", 30)
+    text = (tmp_path / "t.yaml").read_text()
+    (tmp_path / "u.yaml").write_text(text.replace("exact_match", "bleu").replace("name: t", "name: u"))
+    (tmp_path / "said").mkdir()
+    for name in "tu":
+        shutil.copy(tmp_path / "first.jsonl", tmp_path / "said" / f"{name}.jsonl")
+    tasks, answers = (tmp_path / "t.yaml", tmp_path / "u.yaml"), ("--predictions", tmp_path / "said")
+    assert markbook("run", *tasks, *answers, "--output", tmp_path / "old")[0] == 0
+    old = only_run(tmp_path / "old")
+
+    code, _, told = markbook("run", *tasks, *answers, "--output", tmp_path / "new", "--fail-if-worse", old)
+
+    assert (code, "exact_match: of the tasks t, not of u." in told) == (0, True), told
 
 
 def test_a_system_without_counterpart_in_the_baseline_is_found_before_any_judge_is_asked(tmp_path, monkeypatch):

@@ -264,7 +264,8 @@ def test_a_judge_that_came_back_at_its_address_is_asked_only_for_what_is_missing
         asked = server.calls
         broken.clear()
         moved, _, err = markbook("review", *inputs, *PAIR, *judge, "--base-url", other.base_url, "--resume", folder)
-        again, _, _ = markbook("review", *inputs, *PAIR, *judge, "--base-url", server.base_url, "--resume", folder)
+        same = f"{server.base_url}/"  # the same address
+        again, _, _ = markbook("review", *inputs, *PAIR, *judge, "--base-url", same, "--resume", folder)
         missing = server.calls - asked
 
     assert (moved, other.calls, "what differs: config.judge_addresses" in err) == (2, 0, True), err

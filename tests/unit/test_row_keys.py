@@ -54,7 +54,15 @@ def test_a_whole_number_as_sample_id_numbers_the_attempt_beside_a_task_id_only()
     assert find_names({"completion": "x"}) == []
 
 
-@pytest.mark.parametrize("none", ["", 0, False, "0", "None", "null", "NaN", " "])
+@pytest.mark.parametrize("other", ["answer", "solution", "text", "output"])
+def test_what_a_model_wrote_goes_before_what_may_be_the_right_answer(tmp_path, other):
+    file = write_rows(tmp_path / "answers.jsonl", [{"id": "a", other: "right", "generation": "written"}])
+    predictions = read_answers(file, "demo", [Sample(id="a", row=TaskRow({"id": "a"}, 0))], several=False)
+
+    assert [attempt.text for attempt in predictions.attempts["a"]] == ["written"]
+
+
+@pytest.mark.parametrize("none", ["", 0, 0.0, False, "0", "None", "null", "NaN", " "])
 def test_exam_and_run_take_a_row_that_failed_for_missing(tmp_path, none):
     paper = load_benchmark(write_rows(tmp_path / "paper.jsonl", [problem("a"), problem("b")]))
     rows = [

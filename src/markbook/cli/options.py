@@ -402,14 +402,12 @@ def hold_run(
     hold_gates(gates, marks() if gates else [])
     if baseline is None:
         return
-    from markbook.results.compare import differences, hold_against, read_titled_sheets
+    from markbook.results.compare import hold_against
 
     allowed = baseline.allow_different_measures
-    pairs = hold_against(run, baseline.run, metric=metric, seed=seed, allow_different_measures=allowed)
-    if allowed and (words := differences(read_titled_sheets([run, baseline.run], metric))):
-        say(f"markbook: {words}")
-    for pair in pairs:
-        say(say_not_worse(pair))
+    pairs, notes = hold_against(run, baseline.run, metric=metric, seed=seed, allow_different_measures=allowed)
+    for line in (*(f"markbook: {note}" for note in notes), *map(say_not_worse, pairs)):
+        say(line)
 
 
 def say(line: str) -> None:

@@ -32,7 +32,7 @@ from markbook.foreign.reading import (
     words,
 )
 from markbook.marks import Row
-from markbook.types import Direction, Missing
+from markbook.types import Direction, Missing, digest_text
 
 _STAMP = r"_(\d{4}-\d\d-\d\dT[\d.:-]+)"
 _RESULTS = re.compile(r"results(?:" + _STAMP + r")?\.json")
@@ -115,6 +115,7 @@ def _mark_samples(files: Mapping[str, Path], about: Mapping[str, object], model:
     lost: Counter[str] = Counter()
     notes: list[str] = []
     answers: RightAnswers = []
+    prompts: dict[tuple[str, str], str] = {}
     measures = {task: _list_settings(task, about) for task in files}
     better = mapping(about.get("higher_is_better"))
     lower = {name for per in better.values() for name, higher in mapping(per).items() if higher is False}
@@ -128,7 +129,7 @@ def _mark_samples(files: Mapping[str, Path], about: Mapping[str, object], model:
         results = mapping(mapping(about.get("results")).get(task))
         counts = (effective, results.get("samples"), results.get("sample_len"))
         planned = min((count for count in counts if isinstance(count, int)), default=0) if effective else 0
-        for row in _task(task, path, model, planned, (lost, notes, measures[task], answers)):
+        for row in _task(task, path, model, planned, (lost, notes, measures[task], answers, prompts)):
             metrics: dict[str, float | Missing] = {}
             for name, value in row.metrics.items():
                 own, comma, of = name.partition(",")
@@ -160,7 +161,9 @@ def _mark_samples(files: Mapping[str, Path], about: Mapping[str, object], model:
         for name in (name for name, own in plain.items() if own in (called, lower_name(called))):
             options[name][at] = sign_facts(facts)
     signatures = {task: sign_measure("lm-eval", settings) for task, settings in measures.items()}
-    signatures |= sign_answers("lm-eval", answers)
+    # Each model's own template words a prompt anew.
+    is_bare = about.get("chat_template", True) in (None, "")
+    signatures |= sign_answers("lm-eval", answers, prompts if is_bare else {})
     return Marked(rows, columns, version, dict(lost), tuple(notes), signatures, options)
 
 
@@ -184,13 +187,13 @@ def _list_settings(task: str, about: Mapping[str, object]) -> dict[str, object]:
     return settings
 
 
-_Findings = tuple[Counter[str], list[str], dict[str, object], RightAnswers]
-"""What was lost, what a reader has to know, how the task was measured, and each sample's right answers."""
+_Findings = tuple[Counter[str], list[str], dict[str, object], RightAnswers, dict[tuple[str, str], str]]
+"""What was lost, what a reader has to know, how the task was measured, and each sample's right answers and prompt."""
 
 
 def _task(task: str, path: Path, model: str, effective: int, findings: _Findings) -> Iterator[Row]:
     """Yield a task's rows: the filters of one document together, and an absent one for each that was planned."""
-    lost, notes, settings, answers = findings
+    lost, notes, settings, answers, prompts = findings
     docs: dict[str, list[int]] = defaultdict(list)
     samples: Spool[_Sample] = Spool()
     filters: dict[str, dict[str, None]] = defaultdict(dict)
@@ -210,6 +213,7 @@ def _task(task: str, path: Path, model: str, effective: int, findings: _Findings
         doc = words(record.get("doc_id"))
         target = record.get("target")
         answers.append(((f"{task}/{doc}", content), target if isinstance(target, list) else [target]))
+        prompts.setdefault(answers[-1][0], f"#{digest_text(words(question))[:8]}")
         docs[doc].append(len(samples))
         samples.append(sample)
         filters[sample.filter].update(dict.fromkeys(sample.values))

@@ -12,6 +12,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from markbook import plugins
@@ -312,13 +313,17 @@ RightAnswers = list[tuple[tuple[str, str], list[object]]]
 """By each sample's id and content, in the order of the file."""
 
 
-def sign_answers(tool: str, answers: RightAnswers) -> dict[str, str]:
-    """Return by sample the signature of its right answers, which `Marked.signatures` holds as it does those of tasks."""
+def sign_answers(
+    tool: str, answers: RightAnswers, prompts: Mapping[tuple[str, str], str] = MappingProxyType({})
+) -> dict[str, str]:
+    """Return by sample the signature of its right answers and its prompt, which `Marked.signatures` holds as it does those of tasks."""
     texts: dict[tuple[str, str], set[str]] = {}
     for sample, right in answers:
         texts.setdefault(sample, set()).update(filter(None, map(words, right)))
     return {
-        digest_text("\n".join(sample))[:16]: sign_measure(tool, {f"{RIGHT_ANSWER}{sample[0]}": sorted(answers)})
+        digest_text("\n".join(sample))[:16]: sign_measure(
+            tool, {f"{RIGHT_ANSWER}{sample[0]}": sorted(answers), f"prompt of {sample[0]}": prompts.get(sample)}
+        )
         for sample, answers in texts.items()
         if answers
     }

@@ -68,7 +68,7 @@ def _find_address(provider: str, base_url: str) -> str:
 
 def find_asked_address(model: str | None, base_url: str) -> str:
     """Return the address at which a model is asked, an option's or the environment's, as run.json may hold it."""
-    return without_secrets(_find_address(model.partition(":")[0], base_url) if model else base_url)
+    return without_secrets(_find_address(model.partition(":")[0], base_url) if model else base_url).rstrip("/")
 
 
 def is_foreign(provider: str, base_url: str) -> bool:

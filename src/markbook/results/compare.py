@@ -331,11 +331,11 @@ def open_baseline(path: str | os.PathLike[str], command: str, *, allow_different
 
 def hold_against(
     run: RunLike, baseline: RunLike, *, metric: str | None = None, seed: int = 0, allow_different_measures: bool = False
-) -> list[Pair]:
+) -> tuple[list[Pair], tuple[str, ...]]:
     """Hold a run, or those of a folder, against an earlier one, model by model, by one metric; by the main one that both have if none is named.
 
     Returns:
-        The pairs, new minus old, none of which is shown to be worse.
+        The pairs, new minus old, none of which is shown to be worse, and the notes of their comparison.
 
     Raises:
         GateFailed: a model is worse, the whole interval of the difference lying on the worse side.
@@ -349,7 +349,8 @@ def hold_against(
         raise DataError(f"{len(baselines)} runs lie here, and one is the baseline", at=name, hint="name it")
     sheet = read_sheets([*runs, *baselines], metric=metric, allow_different_measures=allow_different_measures)
     # The baseline was read last, so the number of the other runs is its position.
-    return check_worse(compare_sheet(sheet, seed=seed), baseline_pairs(sheet, name, last_run=len(runs)))
+    comparison = compare_sheet(sheet, seed=seed)
+    return check_worse(comparison, baseline_pairs(sheet, name, last_run=len(runs))), comparison.notes
 
 
 def baseline_pairs(sheet: Sheet, baseline: str, *, last_run: int | None) -> list[tuple[str, str]]:

@@ -171,7 +171,7 @@ _WIDE = 48
 
 def headline(comparison: Comparison, samples: str = "samples") -> Headline:
     """Return the headline of a comparison of two models or more, whose samples are called problems, rows or papers."""
-    names = _together(comparison)
+    names, models = _together(comparison), [standing.model for standing in comparison.standings]
     scale = Scale(comparison.range)
     best, pairs = names[0], {frozenset((pair.first, pair.second)): pair for pair in comparison.pairs}
 
@@ -182,10 +182,11 @@ def headline(comparison: Comparison, samples: str = "samples") -> Headline:
     # The means are over different samples where some are missing; the common ones decide.
     if turned is not None:
         better = "lower" if comparison.direction == "lower" else "higher"
-        return Headline(
-            f"On {_say_count(turned.n, samples, 'the')} that both have {_join_names([turned.second])} is better than {_join_names([turned.first])} by "
-            f"{_span([turned], scale)}, though {_join_names([turned.first])} has the {better} mean over its own."
+        text = (
+            f"On {_say_count(turned.n, samples, 'the')} that both have {turned.second} is better than {turned.first} by "
+            f"{_span([turned], scale)}, though {turned.first} has the {better} mean over its own."
         )
+        return Headline(_cut_names(text, models))
     tied = [best, *(name for name in names[1:] if not apart(best, name))]
     rest = [name for name in names if name not in tied]
     n = comparison.n_common
@@ -209,10 +210,11 @@ def headline(comparison: Comparison, samples: str = "samples") -> Headline:
             text += f"; {_join_names([best])}{score} is better than {_say_beaten(best, rest, pairs, scale)}."
         else:
             text += "."
-    excluded = [standing.model for standing in comparison.standings if standing.model not in names]
+    excluded = [model for model in models if model not in names]
     if excluded:
         text += f" Not compared with these, for want of {samples} in common: {_join_names(excluded)}."
-    return Headline(text, _step(comparison, tied, rest, apart, pairs, samples))
+    step = _step(comparison, tied, rest, apart, pairs, samples)
+    return Headline(_cut_names(text, models), _cut_names(step, models))
 
 
 def _together(comparison: Comparison) -> list[str]:
@@ -264,8 +266,10 @@ def headline_of_one(model: str, summary: Summary, limits: tuple[float, float], s
     """Return the headline of a run of one model: its score and how sure it is."""
     scale, interval = Scale(limits), summary.interval
     if summary.value is None:
-        return Headline(f"{_join_names([model])} has no score: none of {summary.n_items:,} {samples} could be scored.")
-    score = f"{_join_names([model])} scores {scale.value(summary.value)} on {_say_count(summary.n, samples)}"
+        return Headline(
+            f"{_cut_names(model, [model])} has no score: none of {summary.n_items:,} {samples} could be scored."
+        )
+    score = f"{_cut_names(model, [model])} scores {scale.value(summary.value)} on {_say_count(summary.n, samples)}"
     if interval is None:
         return Headline(f"{score}.")
     width = scale.value(interval.high - interval.low)
@@ -283,8 +287,15 @@ def _join_names(names: Sequence[str], word: str = "and") -> str:
     """Return names for a sentence, or how many they are."""
     if len(names) > _NAMED:
         return f"{len(names)} others"
-    names_shown = [name if len(name) <= _WIDE else name[: _WIDE - 1] + "…" for name in names]
-    return names_shown[0] if len(names_shown) == 1 else f"{', '.join(names_shown[:-1])} {word} {names_shown[-1]}"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {word} {names[-1]}"
+
+
+def _cut_names(text: str, names: Sequence[str]) -> str:
+    """Return a sentence in which long names are cut, but for those that would then look alike."""
+    cuts = {name: f"{name[: _WIDE - 1]}…" for name in sorted(names, key=len, reverse=True) if len(name) > _WIDE}
+    for name, short in cuts.items():
+        text = text.replace(name, short) if [*cuts.values()].count(short) == 1 else text
+    return text
 
 
 def _say_tied(tied: Sequence[str], apart: Callable[[str, str], bool]) -> str:

@@ -261,7 +261,7 @@ def _held_against(model: str, plan: Sheet, baseline: Sheet | None) -> _Held | No
     # Names of the whole are given in the plan's own order.
     own = dict(zip(ours, plan.marks[model], strict=True))
     values = {own[sample]: cell.value for sample, cell in theirs.items() if sample in own and cell.value is not None}
-    return name, values
+    return (f"{name} (baseline)" if name in plan.models else name), values
 
 
 def _only(sheet: Sheet, model: str) -> Sheet:

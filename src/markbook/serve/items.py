@@ -292,7 +292,8 @@ def with_prompt(item: Mapping[str, object], prompt: object) -> dict[str, object]
     """Return an item with the prompt that its model was asked with, where that begins a definition and the item says nothing else."""
     tests, begins = item.get("tests"), isinstance(prompt, str) and begins_definition(prompt)
     is_stream = isinstance(tests, list) and any(isinstance(test, Mapping) and "stdout" in test for test in tests)
-    says = not tests or is_stream or any(item.get(key) is not None for key in ("prompt", "benchmark", "language"))
+    says = not tests or is_stream or any(item.get(key) is not None for key in ("prompt", "benchmark"))
+    says = says or not names_python(str(item.get("language") or ""))
     return dict(item) if says or not begins else {**item, "prompt": prompt}
 
 

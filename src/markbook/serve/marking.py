@@ -303,7 +303,7 @@ def read_labelled(body: requests.RewardRequest) -> list[dict[str, object]]:
                 raise Refused(
                     400, f"query[{number}] does not hold prompts[{number}]: what is the answer cannot be told"
                 )
-        items.append(with_prompt({"id": str(number), "code": answer, **label}, prompt))
+        items.append(with_prompt({"id": str(number), "completion": answer, **label}, prompt))
     return items
 
 

@@ -369,7 +369,8 @@ def test_files_after_different_filters_are_refused_as_measured_differently(tmp_p
 def lm_eval_measured(folder, about):
     path = lm_eval(folder, len(list(folder.iterdir())))
     (samples,) = path.parent.glob("samples_*")
-    rows = [json.loads(line) | {"target": about.get("target")} for line in samples.read_text().splitlines()]
+    asked = {"arguments": about["arguments"]} if "arguments" in about else {}
+    rows = [json.loads(line) | {"target": about.get("target")} | asked for line in samples.read_text().splitlines()]
     samples.write_text("".join(json.dumps(row) + "\n" for row in rows))
     path.write_text(json.dumps(json.loads(path.read_text()) | about))
     return path
@@ -481,6 +482,8 @@ def judged_by(*judges):
          ('right answer of sums/0:["x"]', 'right answer of sums/0:["y"]')),
         (lm_eval_measured, {"target": "x"}, {"target": ["y"]}, ('right answer of sums/0:["x"]', 'right answer of sums/0:["y"]')),
         (lm_eval_measured, {"target": 0}, {"target": 1}, ('right answer of sums/0:["0"]', 'right answer of sums/0:["1"]')),
+        (lm_eval_measured, *({"target": "x", "chat_template": None, "arguments": [[name, {}]]} for name in "ab"),
+         ("prompt of sums/0:#ca978112", "prompt of sums/0:#3e23e816")),
         (every_eval_ever_measured, {"reference": "x"}, {"reference": ["y"]},
          ('right answer of sums/0:["x"]', 'right answer of sums/0:["y"]')),
         (helm_measured, {"right": "x"}, {"right": "y"}, ('right answer of id0:["x"]', 'right answer of id0:["y"]')),

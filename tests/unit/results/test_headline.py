@@ -169,3 +169,11 @@ def test_the_score_of_one_model_on_one_sample_says_so():
     said = headline_of_one("a", summarise_values([1.0], metric="score"), (0.0, 1.0), "problems")
 
     assert said.text.startswith("a scores 100.0 on one problem")
+
+
+def test_long_names_are_cut_unless_they_would_look_alike():
+    long = "org/a-model-whose-name-is-long-and-begins-alike-step-"
+    said = headline(compared(**{f"{long}1": 0.9, f"{long}2": 0.5, "c" * 60: 0.5}))
+
+    assert said.text.startswith(f"{long}1 (90.0) is better than {long}2 and {'c' * 47}… by ")
+    assert said.step.startswith(f"{long}2 and {'c' * 47}… have the same score")

@@ -46,11 +46,12 @@ def test_a_sample_of_either_side_without_a_value_is_counted_and_no_difference():
     assert stand["difference"]["value"] == 1.0
 
 
-def test_of_a_metric_where_less_is_better_the_other_one_is_better():
+@pytest.mark.parametrize(("other", "better"), [("b", "b"), ("a", "a (baseline)")])
+def test_of_a_metric_where_less_is_better_the_other_one_is_better(other, better):
     marks = {f"p{at}": Cell(1.0) for at in range(ITEMS)}
     own = Sheet("m", {"a": marks}, direction="lower")
-    stopping = Stopping(StopRule("decided"), own, Sheet("m", {"b": {name: Cell(0.0) for name in marks}}))
-    assert stopping.stands(16, {"a": marks})[0]["better"] == "b"
+    stopping = Stopping(StopRule("decided"), own, Sheet("m", {other: {name: Cell(0.0) for name in marks}}))
+    assert stopping.stands(16, {"a": marks})[0]["better"] == better
 
 
 def test_several_models_share_the_error():
@@ -71,7 +72,7 @@ def test_a_baseline_that_runs_out_undecided_is_not_said_to_have_saved_anything()
     assert said[0] == (
         "The rule `decided` took all 20 samples that the baseline has: nothing was saved; the other 20 of 40 were left out."
     )
-    assert said[1].startswith("a against a: not decided; ")
+    assert said[1].startswith("a against a (baseline): not decided; ")
 
 
 def hold(folder, name, right, *more, said=None):

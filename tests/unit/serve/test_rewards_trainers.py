@@ -111,6 +111,7 @@ def test_what_completes_a_benchmarks_task_has_its_prompts_imports_as_in_an_exam(
         assert reward(prompts=["p"], completions=[reply], task_id=["T/0"]) == [1.0]
     with VerlReward(benchmark=path, **LOCAL) as score:
         assert score("mine", reply, {"task_id": "T/0"})["score"] == 1.0
+        assert score("mine", reply, {"tests": ["top([1, 3, 2]) == 3"], "prompt_code": prompt})["score"] == 1.0
 
 
 def test_a_server_that_does_not_answer_is_named_at_once(caplog):
@@ -185,7 +186,7 @@ def test_a_language_and_a_prompt_are_kept_in_every_shape():
         assert reward(prompts=["p"], completions=[TWICE], **columns) == [1.0]
         # without a column for it the prompt itself may be the code that a completion goes on with
         assert reward(prompts=["def f(x):\n"], completions=["    return 2 * x\n"], tests=[["f(3) == 6"]]) == [1.0]
-    wanted = {"code": TWICE, **BASH}
+    wanted = {"completion": TWICE, **BASH}
     assert _truth(TWICE, BASH) == _truth(TWICE, json.dumps(BASH)) == wanted
     assert _item(TWICE, _select_known({**BASH, "split": "train"})) == wanted
 

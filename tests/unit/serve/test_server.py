@@ -180,6 +180,12 @@ DOCUMENTED = f'import math\n\n\n{HEAD}    """Twice x."""\n'
         (HEAD, "    return 3 * x\n", {"entry_point": "f"}, 0.0),
         (DOCUMENTED, "    return math.prod([2, x])\n", {"entry_point": "f", "prompt": None}, 1.0),
         (DOCUMENTED, "Sure:\n```python\ndef f(x):\n    return 2 * x\n```\n", {}, 1.0),
+        (
+            DOCUMENTED,
+            "def f(x):\n    return math.prod([2, x])\n",
+            {"language": "Python"},
+            1.0,
+        ),  # with the prompt's imports
         (DOCUMENTED, "I do not know.", {}, 0.0),
         (f"{HEAD}    return 2 * x\n", "\n# as it stands\n", {}, 0.0),  # the answer is what the model wrote
         (HEAD, "print(2 * int(input()))", {"tests": [{"stdin": "3", "stdout": "6"}]}, 1.0),

@@ -199,6 +199,8 @@ class TaskResults(TasksView):
         }
         differing = say_other_measures(chosen, {task: record["signature"] for task, record in records.items()})
         notes = (*([STOPPED_NOTE] if "stopped" in self.summary else []), *([f"{differing}."] if differing else []))
+        if others := [task for task in tasks if task not in records]:
+            notes += (f"{chosen}: of the tasks {', '.join(records)}, not of {', '.join(others)}.",)
         own, _, pipeline = chosen.partition(",")
         marks_by_model: dict[str, dict[str, list[_Mark]]] = {}
         meta: dict[str, Mapping[str, str]] = {}
