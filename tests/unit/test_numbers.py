@@ -22,10 +22,10 @@ RIGHT, WRONG = "def f(x):\n    return x + 1\n", "def f(x):\n    return 0\n"
 
 
 def test_a_number_an_interval_a_share_and_a_p_have_one_form_each():
-    assert [format_number(value) for value in (0.43949, 1.0, None)] == ["0.439", "1.000", NOTHING]
+    assert [format_number(value) for value in (0.43949, 1.0, None)] == ["0.44", "1.00", NOTHING]
     assert (format_number(0.5, 1, signed=True), format_number(-0.5, 1, signed=True)) == ("+0.5", "-0.5")
     assert [format_interval(*ends) for ends in ((0.4385, 1.0), (None, 1.0), (None, None))] == [
-        "[0.439, 1.000]", NOTHING, NOTHING,
+        "[0.44, 1.00]", NOTHING, NOTHING,
     ]  # fmt: skip
     assert [format_percent(share) for share in (0.43949, None)] == ["43.9 %", NOTHING]
     assert [format_p(p) for p in (0.00001, 0.0321, 1.0, None)] == ["<.0001", ".0321", "1", NOTHING]
@@ -33,7 +33,7 @@ def test_a_number_an_interval_a_share_and_a_p_have_one_form_each():
 
 @pytest.mark.parametrize(("limits", "texts"), [
     ((0.0, 1.0), ("43.9", "+43.9", "[21.4, 66.7]", "43.9 [21.4, 66.7]", "+43.9 [+21.4, +66.7]")),
-    ((0.0, 5.0), ("0.439", "+0.439", "[0.214, 0.667]", "0.439 [0.214, 0.667]", "+0.439 [+0.214, +0.667]")),
+    ((0.0, 5.0), ("0.44", "+0.44", "[0.21, 0.67]", "0.44 [0.21, 0.67]", "+0.44 [+0.21, +0.67]")),
 ])  # fmt: skip
 def test_a_scale_decides_by_the_range_and_an_interval_has_the_digits_of_its_value(limits, texts):
     scale, low, high = Scale(limits), 0.21429, 0.66667
@@ -121,8 +121,8 @@ def test_reviews_of_two_systems_share_the_scale_of_a_metric():
 
     assert metric_scale(summary(1.0), "tier1.time_score").value(0.5) == "50.0"
     # The documented formula leaves 0..1 for one of the two.
-    assert metric_scale(summary(1.0, 1.3), "tier1.time_score").value(0.5) == "0.500"
-    assert metric_scale(summary(1.0), "tier1.execution_time").value(5.0) == "5.000"
+    assert metric_scale(summary(1.0, 1.3), "tier1.time_score").value(0.5) == "0.50"
+    assert metric_scale(summary(1.0), "tier1.execution_time").value(5.0) == "5.00"
 
 
 def test_what_is_not_there_is_one_sign(tmp_path):

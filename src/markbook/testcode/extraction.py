@@ -110,8 +110,7 @@ def extract(reply: str, is_code: Callable[[str], bool], entry_point: str = "") -
             begun = begun or (text, step)
         else:
             return (_with_missing(text, reply) if step == "fence" else text), step
-    found = begun or first or next(_list_last_resorts(reply, entry_point), None)
-    return found or (reply, "none")
+    return begun or first or next(_list_last_resorts(reply, entry_point), (reply, "none"))
 
 
 def compiles(text: str) -> bool:

@@ -120,12 +120,12 @@ class CompiledTests:
         parts = [part for test in self.tests for part in self._parse(test) if part]
         statements = tree and list_given(tree, self.name, used)
         code = compile_given(statements or [])
-        made = run_twice(code) if statements else {}
+        values = run_twice(code) if statements else {}
         if not statements:
             return
         theirs, self.open = (
-            leave_to_solutions(statements, made, parts, changed)
-            if made
+            leave_to_solutions(statements, values, parts, changed)
+            if values
             else (sorted(_collect_bound_names([*_walk(statements)])), [])
         )
         reached = used - {self.name}
@@ -133,7 +133,7 @@ class CompiledTests:
             if not reached.isdisjoint({getattr(node, "name", ""), *_list_bound(node)}):
                 reached |= _list_names(node)
         self.taken = sorted(reached.intersection(theirs))
-        if not made:
+        if not values:
             return
         self.theirs = theirs
         self.asks = sorted({*self.asks, *self.theirs})
@@ -155,8 +155,8 @@ class CompiledTests:
         if not names:
             return self.before
         copy = "try: {} = {}\nexcept NameError: pass\n"
-        kept = [(f"_given_{name}", name) for name in names]
-        texts = ("".join(copy.format(*pair[::way]) for pair in kept) for way in (1, -1))
+        names_saved = [(f"_given_{name}", name) for name in names]
+        texts = ("".join(copy.format(*pair[::way]) for pair in names_saved) for way in (1, -1))
         save, restore = (compile(text, "<prompt>", "exec", dont_inherit=True) for text in texts)
         return [save, *self.before, restore]
 
@@ -476,32 +476,32 @@ def _is_fixed(value: Any) -> bool:
 
 
 def leave_to_solutions(
-    prompt: list[ast.stmt], made: dict[str, tuple[Any, bool]], tests: list[ast.Module], reassigned: list[str] | None
+    prompt: list[ast.stmt], values: dict[str, tuple[Any, bool]], tests: list[ast.Module], reassigned: list[str] | None
 ) -> tuple[list[str], list[str]]:
     """Return which names of the prompt are the solution's, and which are if it changes their objects.
 
     Args:
         prompt: its statements.
-        made: what they make.
+        values: what they make.
         tests: their syntax trees.
         reassigned: what a right answer changes; None if none is known: then what is empty may be there to be filled.
     """
     definitions = [node for node in prompt if isinstance(node, _DEFINITION)]
     others = [node for node in prompt if not isinstance(node, _DEFINITION)]
-    fixed = {name for name, (value, _) in made.items() if _is_fixed(value)}
+    fixed = {name for name, (value, _) in values.items() if _is_fixed(value)}
     theirs = list_changed(_walk((*definitions, *tests)), fixed)
     theirs.update(reassigned or ())
     if reassigned is None:
-        theirs.update(name for name, (value, is_same) in made.items() if is_same and not value)
+        theirs.update(name for name, (value, is_same) in values.items() if is_same and not value)
     for statement in others * 2:  # what is made of these, and what they are another name of
         bound = _list_bound(statement)
         if not theirs.isdisjoint(_list_names(statement)):
             theirs |= bound
         if isinstance(statement, ast.Assign) and not theirs.isdisjoint(bound):
             theirs |= {_find_base(statement.value)} - fixed
-    theirs.update(name for name, (_, is_same) in made.items() if not is_same)
+    theirs.update(name for name, (_, is_same) in values.items() if not is_same)
     theirs.update(node.name for node in definitions if isinstance(node, ast.ClassDef))
-    names = made.keys() & set[str]().union(*map(_list_names, (*prompt, *tests)))
+    names = values.keys() & set[str]().union(*map(_list_names, (*prompt, *tests)))
     names -= {node.name for node in definitions if not isinstance(node, ast.ClassDef)}
     return sorted(names & theirs), sorted(names - theirs - fixed) if reassigned is None else []
 
@@ -530,12 +530,12 @@ def list_changed(nodes: Iterable[ast.AST], fixed: set[str]) -> set[str]:
     For these it matters whose object it is: a constant that is equal is another one. What is added to another object
     is not changed by that, nor is what a prompt writes down as a number or a text.
     """
-    kept, changed = set[str](), set[str]()
+    identified, changed = set[str](), set[str]()
     aliases: list[tuple[str, str]] = []
     for node in nodes:
         operands: list[ast.expr] = []
         if isinstance(node, ast.Global):
-            kept.update(node.names)
+            identified.update(node.names)
         elif isinstance(node, ast.Subscript | ast.Attribute) and not isinstance(node.ctx, ast.Load):
             operands = [node.value]
         elif isinstance(node, ast.AugAssign):
@@ -544,7 +544,7 @@ def list_changed(nodes: Iterable[ast.AST], fixed: set[str]) -> set[str]:
             aliases += [(name, _find_base(node.value)) for name in _list_targets(node)]
         elif isinstance(node, ast.Compare) and any(isinstance(how, ast.Is | ast.IsNot) for how in node.ops):
             sides = [node.left, *node.comparators]
-            kept.update(() if any(isinstance(side, ast.Constant) for side in sides) else map(_find_base, sides))
+            identified.update(() if any(isinstance(side, ast.Constant) for side in sides) else map(_find_base, sides))
         elif isinstance(node, ast.Call):
             called = get_called_name(node)
             if called in _ARRANGING or (called in _FILLING and hasattr(builtins, _find_base(node.func))):
@@ -552,12 +552,12 @@ def list_changed(nodes: Iterable[ast.AST], fixed: set[str]) -> set[str]:
             elif called in _FILLING:
                 operands = [node.func]
             elif called in _SAME or called == "id":
-                kept.update(map(_find_base, node.args))
+                identified.update(map(_find_base, node.args))
         changed.update(map(_find_base, operands))
     for name, base in reversed(aliases):
         if name in changed:
             changed.add(base)
-    return kept | (changed - fixed)
+    return identified | (changed - fixed)
 
 
 def parse_prompt(prompt: str) -> ast.Module | None:
@@ -571,8 +571,8 @@ def list_reassigned(reference: str, prompt: str) -> list[str] | None:
     if tree is None or asking is None:
         return None
     own = _list_own(tree, asking)
-    given = (node for node in asking.body if isinstance(getattr(node, "value", None), ast.Constant))
-    fixed = set[str]().union(*map(_list_targets, given))
+    literals = (node for node in asking.body if isinstance(getattr(node, "value", None), ast.Constant))
+    fixed = set[str]().union(*map(_list_targets, literals))
     return sorted(list_changed(_walk(own), fixed).union(*map(_list_targets, own)))
 
 
@@ -587,7 +587,7 @@ def _walk(trees: Iterable[ast.AST]) -> Iterator[ast.AST]:
 
 
 def _list_bound(statement: ast.AST) -> set[str]:
-    """Return the names that a statement, which is no definition, may bind."""
+    """Return the names that a statement other than a definition may bind."""
     if isinstance(statement, _DEFINITION):
         return set()
     return _collect_bound_names(list(ast.walk(statement)))
