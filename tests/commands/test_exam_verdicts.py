@@ -138,6 +138,20 @@ PROMPTS = {
     "a class that the answer leaves out": (
         CLASSES, "    assert candidate(P(1, C.RED)) == 1\n", "    return x.a\n", ["def f(x): return x.a\n"], []
     ),
+    "made in other ways": (
+        ("import math, re\nfrom datetime import date\nDAY = date(2020, 1, 1)\nLIMIT = math.ceil(5.5)\nLIMIT += divmod(9, 5)[0]\n"
+         "if True:\n    WORDS = re.compile('a+').pattern.split('+')\nSUM = 0\nfor n in range(4): SUM += n\n"),
+        "    assert candidate(3) == [DAY, LIMIT, WORDS, SUM, math.pi]\n", "    return [DAY, LIMIT, WORDS, SUM, math.pi]\n", [],
+        ["def f(x): return [0, 0, 0, 0, 0]\nDAY = LIMIT = WORDS = SUM = 0\nclass math: pi = 0\n"],
+    ),
+    "used up": (
+        "PAIRS = enumerate('ab')\n", "    assert candidate(0) == [(0, 'a'), (1, 'b')]\n    assert list(PAIRS) == []\n",
+        "    return list(PAIRS)\n", [], [],
+    ),
+    "a container that the answer changes": (
+        "STOCK = {'a': 3}\n", "    assert candidate('a') == 2\n    assert STOCK == {'a': 2}\n",
+        "    STOCK[x] -= 1\n    return STOCK[x]\n", [], [],
+    ),
     "objects": (
         NAMED, "    assert candidate(0) is None_ and isinstance(candidate(1), P)\n", "    return P(x) if x else None_\n", [], []
     ),

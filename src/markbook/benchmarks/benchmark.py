@@ -22,6 +22,7 @@ from markbook.files.content import first_byte, is_zip
 from markbook.files.jsonl import Rejection, read_jsonl
 from markbook.files.tables import read_table, suffix
 from markbook.testcode import programs
+from markbook.testcode.extraction import is_begun
 from markbook.types import Sample, Test, names_python
 
 _log = logging.getLogger(__name__)
@@ -245,8 +246,9 @@ _DEFINITION = re.compile(r"^(?:(?:async )?def|class) (\w+)", re.MULTILINE)
 
 
 def find_entry_point(prompt: str) -> str:
-    """Return the last definition of a prompt, which an answer is to complete: helpers stand before it. Empty if it has none."""
-    return next(reversed(_DEFINITION.findall(prompt)), "")
+    """Return the last definition of a prompt, or the last that does nothing yet: an answer is to complete it. Empty if it has none."""
+    names = _DEFINITION.findall(prompt)[::-1]
+    return next((name for name in names if is_begun(prompt, name)), next(iter(names), ""))
 
 
 def without_python(sample: Sample) -> Sample:

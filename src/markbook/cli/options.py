@@ -188,8 +188,10 @@ class Grouped(click.Command):
         # Short words for the values; the longer one first, or "INTEGER" would be replaced within "INTEGER RANGE".
         for long, short in (("INTEGER RANGE", "N"), ("FLOAT RANGE", "X"), ("INTEGER", "N"), ("[|", "[")):
             records = {name: (flags.replace(long, short), words) for name, (flags, words) in records.items()}
-        shown = {title: [name for name in names if name in records] for title, names in self.sections.items()}
-        sections = [(title, [records.pop(name) for name in names]) for title, names in shown.items() if len(names) > 1]
+        present = {title: [name for name in names if name in records] for title, names in self.sections.items()}
+        sections = [
+            (title, [records.pop(name) for name in names]) for title, names in present.items() if len(names) > 1
+        ]
         sections.insert(0 if len(records) > 1 else len(sections), ("Options", [*records.values()]))
         for title, rows in sections:
             with formatter.section(title):

@@ -101,16 +101,7 @@ def _named_metrics(case: Mapping[str, object]) -> Iterator[tuple[str, Mapping[st
         yield f"{name} ({count[name]})" if count[name] > 1 else name, metric
 
 
-def _question(case: Mapping[str, object]) -> Any:
-    return case.get("input") or [
-        turn.get("input") or turn.get("content") for turn in objects(case.get("turns") or case.get("messages"))
-    ]
-
-
-def _case_facts(case: Mapping[str, object]) -> list[object]:
-    """Return what a case is beside its input: cases that differ in it are not attempts at one sample."""
-    names = ("expectedOutput", "expectedOutcome", "expectedTools", "context", "scenario")
-    return [case.get(name) or None for name in names]
+_CASE_FACTS = ("expectedOutput", "expectedOutcome", "expectedTools", "context", "scenario")
 
 
 def _case(case: Mapping[str, object], model: str) -> Row:
@@ -121,7 +112,10 @@ def _case(case: Mapping[str, object], model: str) -> Row:
     if "success" in case:
         broken = next((value for value in metrics.values() if isinstance(value, Missing)), None)
         metrics["success"] = broken if broken is not None else read_value(case["success"])
-    question, facts = _question(case), _case_facts(case)
+    turns = objects(case.get("turns") or case.get("messages"))
+    question = case.get("input") or [turn.get("input") or turn.get("content") for turn in turns]
+    # Cases that differ in what they are beside their input are not attempts at one sample.
+    facts = [case.get(key) or None for key in _CASE_FACTS]
     content = digest_input("deepeval", [question, facts] if question and any(facts) else question)
     # A case is called test_case_<place> unless somebody named it: what was asked is what it is.
     name = str(case.get("name") or "")

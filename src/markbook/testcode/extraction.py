@@ -77,6 +77,10 @@ _PYTHON_TAG = re.compile(r"i?py(?:thon)?[\d.]*|pycon|", re.IGNORECASE)
 _MARKER = re.compile(r"^[ \t]*\[/?[A-Za-z]{2,12}\][ \t]*$", re.MULTILINE)
 _BARE_MARKER = re.compile(r"^\[/?(?:END|DONE|BEGIN|PYTHON|CODE|ANSWER|SOLUTION)\]\s*$", re.MULTILINE)
 """`[END]` alone on a line is Python, a list of one unknown name; in a reply it is where the code ends."""
+_LAST_SIGNS = re.compile(r"(?<!\s)(?<!\|>)(?<!</s>)\s*+(?:(?:<\|\w{1,32}\|>|</s>)\s*+)++\Z")
+"""What a model ends its reply with, where its server has left that in."""
+_FRAME = re.compile(r"^[ \t]*(?:<\w+>|\*\*[^*\n]+\*\*:?|-{3,})[ \t]*$|</\w+>[ \t]*$", re.MULTILINE)
+"""Tags, a line in bold and a rule, between which code may stand."""
 _CODE_START = re.compile(r"^(?:@\w|def |async def |class |import |from \w[\w.]* import )", re.MULTILINE)
 _PROSE = re.compile(
     r"^(?:#{1,6} |[-*\u2022] |\d+[.)] )?[\"'(*_]*[A-Z][\w'\u2019-]*[,:]?(?: +[^\s=]+){2,}", re.MULTILINE
@@ -93,7 +97,7 @@ def extract(reply: str, is_code: Callable[[str], bool], entry_point: str = "") -
     is_all_code = len(reply) > PARSE_CAP or is_code(reply)
     if is_all_code and not _BARE_MARKER.search(reply):
         return reply, "as_is"
-    if not is_all_code and (answer := without_thoughts(reply)) != reply:
+    if not is_all_code and (answer := _LAST_SIGNS.sub("", without_thoughts(reply))) != reply:
         return extract(answer, is_code, entry_point)
     first: tuple[str, Step] | None = (reply, "as_is") if is_all_code else None
     begun: tuple[str, Step] | None = None
@@ -102,11 +106,12 @@ def extract(reply: str, is_code: Callable[[str], bool], entry_point: str = "") -
             continue
         if entry_point and not defines(text, entry_point):
             first = first or (text, step)
-        elif step == "fence" and _is_begun(text, entry_point):
+        elif step == "fence" and is_begun(text, entry_point):
             begun = begun or (text, step)
         else:
             return (_with_missing(text, reply) if step == "fence" else text), step
-    return begun or first or (reply, "none")
+    found = begun or first or next(_list_last_resorts(reply, entry_point), None)
+    return found or (reply, "none")
 
 
 def compiles(text: str) -> bool:
@@ -209,7 +214,7 @@ def _list_python(reply: str) -> Iterator[str]:
         yield from (code for tag, code in _list_blocks(reply, nested=nested) if _PYTHON_TAG.fullmatch(tag))
 
 
-def _is_begun(text: str, entry_point: str) -> bool:
+def is_begun(text: str, entry_point: str) -> bool:
     """Whether a text only says what is to come: it imports, or what it defines under this name does nothing yet."""
     tree = programs.parse(text)
     if tree is None:
@@ -254,7 +259,7 @@ def _with_missing(code: str, reply: str) -> str:
                 first = min([statement.lineno, *(mark.lineno for mark in marks)])
                 source = "\n".join(lines[first - 1 : statement.end_lineno])
                 for name in top_level_names(ast.Module([statement], [])):
-                    if not _is_begun(source, name):
+                    if not is_begun(source, name):
                         statements.setdefault(name, (len(statements), source, statement))
     missing: list[ast.AST] = [tree]
     bound, needed = set(dir(builtins)), dict[int, str]()
@@ -292,6 +297,21 @@ def _candidates(reply: str) -> Iterator[tuple[Step, str]]:
         for match in islice(_PROSE.finditer(text), 8):
             if match.start():
                 yield "prose", text[: match.start()]
+
+
+def _list_last_resorts(reply: str, entry_point: str) -> Iterator[tuple[str, Step]]:
+    """Yield code that defines the entry point in blocks of other tags, and between other signs of a frame."""
+    parts: list[tuple[Step, str]] = [
+        ("fence", block)
+        for nested in (False, True)
+        for tag, block in _list_blocks(reply, nested=nested)
+        if not _PYTHON_TAG.fullmatch(tag)
+    ]
+    parts += [("markers", part) for part in _FRAME.split(reply) if part != reply]
+    for step, part in islice(parts, 64 if entry_point else 0):
+        for _, text in _candidates(part):
+            if defines(text, entry_point) and not is_begun(text, entry_point):
+                yield text, step
 
 
 # The answer in a reply that is written in another language than Python: no parser, only lines.

@@ -35,6 +35,13 @@ CODE = "def add(a, b):\n    print('solution')\n    assert a is not None\n    ret
         (f"{CODE}[END]\n1. What does the code do?\nThe code adds them.", "markers"),
         (f"{CODE}\nThis function adds two numbers, as asked.\n", "prose"),
         (f"Sure, here is the code for you\n\n{CODE}", "prose"),
+        (f"```solution.py\n{CODE}```", "fence"),
+        (f"```markdown\n# Answer\n```python\n{CODE}```\n```\n", "fence"),
+        (f"```python\n{CODE}```<|im_end|>\n", "fence"),
+        (f"{CODE}</s><|endoftext|>", "as_is"),
+        (f"<answer>\n{CODE.rstrip()}</answer>", "markers"),
+        (f"**Solution**\n\n{CODE}\n---\nIt adds them.\n", "markers"),
+        (f"As asked:\n```text\ndef add(a, b): ...\n```\n```text\n{CODE}```\n", "fence"),
     ],
 )
 def test_code_is_found_whole(reply, step):
@@ -72,7 +79,8 @@ def test_what_a_block_lacks_is_taken_from_the_others():
 
 
 @pytest.mark.parametrize(
-    "reply", ["def add(a, b):", "def add(a, b:\n    return a", "x = = 1", "I cannot do that, sorry."]
+    "reply",
+    ["def add(a, b):", "def add(a, b:\n    return a", "x = = 1", "I cannot do that, sorry.", "```text\nx = 1\n```"],
 )
 def test_text_with_no_code_to_find_is_left_alone(reply):
     assert extract(reply, compiles, "add") == (reply, "none")

@@ -113,10 +113,16 @@ def test_what_completes_a_prompt_is_found_in_it_where_no_name_is_given(canonical
             {"prompt": prompt, "code": f"```python\n{prompt}    return x\n```", "tests": TESTS, **known},
             {"prompt": prompt, "completion": "    return g(x)\n", "tests": check, **known},
             {"prompt": method, "completion": "        return x\n", "tests": ["S().f(1) == 1"]},
+            {
+                "prompt": 'def f(x):\n    """Double."""\n\n\ndef g(x):\n    return x\n',
+                "code": "def g(x):\n    return x\n\n\ndef f(x):\n    return g(x)\n",
+                "tests": check,
+                **known,
+            },
             {"prompt": prompt, "completion": "    return None\n", "tests": TESTS, **known},
         ]
     )
-    assert [one.reward for one in found] == [1.0, 1.0, 1.0, 1.0, 0.0]
+    assert [one.reward for one in found] == [1.0, 1.0, 1.0, 1.0, 1.0, 0.0]
 
 
 def test_a_draft_in_a_thought_is_not_the_answer():

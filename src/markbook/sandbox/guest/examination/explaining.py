@@ -187,7 +187,14 @@ def _run(
 ) -> dict[str, Any]:  # fmt: skip
     """Look at tests that go to the solution's process, as they did for their verdict."""
     attempt = begin({**job, "limits": limits}, beside=True)
-    request = (limits[0] - 1, job["code"], task.name, task.aliases, task.before, watch_tests(task, failed))
+    request = (
+        limits[0] - 1,
+        job["code"],
+        task.name,
+        task.aliases,
+        task.helpers(job["code"]),
+        watch_tests(task, failed),
+    )
     record: dict[str, Any] = {}
     try:
         attempt.link.send(marshal.dumps((EXPLAIN, code, expressions.speaks_of_random(job["code"]), limits[6], request)))

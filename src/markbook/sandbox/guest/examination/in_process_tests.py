@@ -430,7 +430,7 @@ class Conversation:
             self._record["error"] = {**receive_result(opening["error"]), "p": False}
             return
         entry, more = self._entry(task, text, opening.get("names"))
-        begin: tuple[Any, ...] = (self._nonce, text, *task.handed_over(entry, more), len(wanted))
+        begin: tuple[Any, ...] = (self._nonce, text, *task.handed_over(text, entry, more), len(wanted))
         for position, index in enumerate(wanted, 1):
             self._link.send(portable((*begin, index, compiled[index])))
             # what goes with the first test is there from then on

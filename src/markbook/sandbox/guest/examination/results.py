@@ -230,7 +230,7 @@ def without_claims(task: CompiledTests, results: list[Result]) -> None:
 
 def without_given(task: CompiledTests, code: str, results: list[Result]) -> None:
     """Say of passes by a solution with another class than its prompt gives that nothing shows what that has decided."""
-    if not keeps_given(code, task.given):
+    if task.changed_by(code) or not keeps_given(code, task.given):
         results[:] = [{**result, "v": "unchecked"} if result["p"] else result for result in results]
 
 

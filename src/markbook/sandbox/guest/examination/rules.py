@@ -260,10 +260,6 @@ def _are_close(expected_lines: list[str], lines: list[str]) -> bool:
     )
 
 
-def _are_sets(expected_lines: list[str], lines: list[str]) -> bool:
-    return _sets(expected_lines, str) == _sets(lines, str)
-
-
 def _are_rounded_sets(expected_lines: list[str], lines: list[str]) -> bool:
     try:
         return _sets(expected_lines, _round_number) == _sets(lines, _round_number)
@@ -285,7 +281,7 @@ def _round_number(word: str) -> float:
 _APPS: tuple[tuple[str, Callable[[list[str], list[str]], bool]], ...] = (
     ("lines", lambda wanted, lines: wanted == lines),
     ("floats", _are_close),
-    ("sets", _are_sets),
+    ("sets", lambda wanted, lines: _sets(wanted, str) == _sets(lines, str)),
     ("rounded sets", _are_rounded_sets),
 )
 _KINDS: dict[str, Callable[[Rule, bytes, bytes], OutputMatch]] = {

@@ -242,7 +242,7 @@ class Hall:
         for alias in aliases:
             if entry in objects:
                 space[alias] = objects[entry]
-        for code in task.before:
+        for code in task.helpers(self._text):
             exec(code, space)
         self.has_changed = self.peer.policy.has_changed
         self.is_beside |= self.has_changed or self.peer.policy.answered or self.peer.policy.told > 0

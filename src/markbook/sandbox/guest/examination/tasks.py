@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import signal
 from collections import Counter
 
 from .. import wire
@@ -13,11 +14,11 @@ from .claims import find_claim, list_inert, required_parts, unheard_parts
 from .expressions import LOOKS_UP, flows, get_called_name, parse, trace_names
 from .lending import Lending
 from .programs import BrokenTest, compile_test, portable, repeated_parts
-from .separation import leaves_traces, names_used, runs_beside
+from .separation import leaves_traces, names_used, own_random, runs_beside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from typing import Any, NotRequired, TypedDict
 
     from .mutation_canary import Canary
@@ -96,9 +97,14 @@ class CompiledTests:
         """Helpers from the prompt, compiled."""
         self.given: list[list[str]] = []
         """The classes of the prompt that the tests name, with what defines them: an answer's own is taken where it has one."""
+        self.theirs: list[str] = []
+        """What else of the prompt is the solution's, where that has it."""
+        self.open: list[str] = []
+        """What of the prompt a solution may change, as no right answer is known."""
+        self._prompt: str = spec.get("prompt", "")
         self._again: list[bool] = []
         if not (compiled and self._take(compiled)):
-            self._compile(spec.get("prompt", ""), spec.get("changed"))
+            self._compile(self._prompt, spec.get("changed"))
 
     def _compile(self, prompt: str, changed: list[str] | None) -> None:
         used, own = {self.name}, set[str]()
@@ -111,27 +117,38 @@ class CompiledTests:
                 used |= names
         self.asks = sorted(used - own - {""})
         tree = parse_prompt(prompt) if prompt else None
-        parts = [part for test in self.tests for part in self._parse(test)] if tree else []
-        theirs = set[str]()
-        statements = tree and prompt_helpers(tree, self.name)
-        if tree and statements:
-            statements, theirs = leave_to_solutions(statements, tree, parts, changed)
-            self.asks = sorted({*self.asks, *theirs})
-            self.given = [
-                [node.name, ast.dump(node)]
-                for node in tree.body
-                if isinstance(node, ast.ClassDef) and node.name in used
-            ]
-        elif tree:
-            statements = find_constants(tree, used - {self.name}, parts, changed)
-        if not statements:
+        parts = [part for test in self.tests for part in self._parse(test) if part]
+        statements = tree and list_given(tree, self.name, used)
+        code = compile_given(statements or [])
+        made = run_twice(code) if statements else {}
+        if not (statements and made):
             return
-        helpers = ast.Module(statements, [])
-        self.leaves_traces |= leaves_traces(expressions.nodes(helpers))
-        self.before = [compile(helpers, "<prompt>", "exec", dont_inherit=True)]
+        self.theirs, self.open = leave_to_solutions(statements, made, parts, changed)
+        self.asks = sorted({*self.asks, *self.theirs})
+        classes = [node for node in statements if isinstance(node, ast.ClassDef)]
+        self.given = [[node.name, ast.dump(node)] for node in classes if node.name in used]
+        self.leaves_traces |= leaves_traces(expressions.nodes(ast.Module(statements, [])))
+        self.before = [code]
         # what the prompt brings along is not the solution's
         for maker_names in self.makers:
-            maker_names.difference_update(set(self.before[0].co_names) - theirs)
+            maker_names.difference_update(set(self.before[0].co_names) - set(self.theirs))
+
+    def changed_by(self, code: str) -> set[str]:
+        """Return which constants of the prompt a solution changes, where no right answer says whether it may."""
+        tree = parse(code) if self.open else None
+        asking = parse_prompt(self._prompt) if tree else None
+        return set(self.open) & list_changed(_walk(_list_own(tree, asking)), set()) if tree and asking else set()
+
+    def helpers(self, code: str) -> list[Any]:
+        """Return what puts the prompt's code before the tests, but for what is this solution's."""
+        names = sorted(self.changed_by(code).union(self.theirs))
+        if not names:
+            return self.before
+        copy = "try: {} = {}\nexcept NameError: pass\n"
+        kept = [(f"_given_{name}", name) for name in names]
+        texts = ("".join(copy.format(*pair[::way]) for pair in kept) for way in (1, -1))
+        save, restore = (compile(text, "<prompt>", "exec", dont_inherit=True) for text in texts)
+        return [save, *self.before, restore]
 
     def compiled_text(self) -> str:
         """Return what another examiner needs to know this sample's tests without compiling them; empty if it has to."""
@@ -149,6 +166,8 @@ class CompiledTests:
             self.repeated,
             makers,
             self.given,
+            self.theirs,
+            self.open,
         )
         data = portable((self.leaves_traces, self.compiled, self.before, self.asks, *facts))
         return data.hex() if len(data) < _MOST_COMPILED else ""
@@ -159,7 +178,7 @@ class CompiledTests:
             self.leaves_traces, self.compiled, self.before, self.asks, *facts = wire.load_code(bytes.fromhex(compiled))
             (
                 self.faults, self.beside, self.draws, self.silent, self.required, self.unheard, self.repeated, makers,
-                self.given,
+                self.given, self.theirs, self.open,
             ) = facts  # fmt: skip
         except (ValueError, TypeError, EOFError):  # what was kept on a disk has suffered there
             return False
@@ -260,9 +279,9 @@ class CompiledTests:
         """Return what a solution beside which tests are to run is asked for: all that it learns before it is loaded."""
         return [self.name] if self.name else []
 
-    def handed_over(self, entry: str, more: list[str]) -> tuple[str, list[str], list[Any]]:
+    def handed_over(self, code: str, entry: str, more: list[str]) -> tuple[str, list[str], list[Any]]:
         """Return what comes before the tests: what the object is called that they test, its other names, helpers."""
-        return entry, [*self.aliases, *more], self.before
+        return entry, [*self.aliases, *more], self.helpers(code)
 
 
 def list_imported(trees: list[ast.Module | None]) -> set[str]:
@@ -366,37 +385,115 @@ def _draws(node: ast.AST) -> bool:
     return getattr(node, "attr", None) in _DRAWN or (isinstance(node, ast.Name) and node.id in _DRAWN)
 
 
-def prompt_helpers(prompt: ast.Module, entry: str) -> list[ast.stmt]:
-    """Return the prompt's code but for the entry point's definition; nothing if it defines no other."""
-    defines = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-    if not any(isinstance(node, defines) and node.name != entry for node in prompt.body):
-        return []
-    return [node for node in prompt.body if not (isinstance(node, defines) and node.name == entry)]
+# Which of the names that a benchmark's prompt binds are the tests' own, whatever a solution calls so.
+
+
+_SECONDS = 30
+"""After so long a prompt's code is taken for one that never ends."""
+
+
+def list_given(prompt: ast.Module, entry: str, used: set[str]) -> list[ast.stmt]:
+    """Return the prompt's code without what names the entry point; nothing if it has no helpers and the tests name none of it."""
+    statements: list[ast.stmt] = []
+    is_used = False
+    for node in prompt.body:
+        if node.name == entry if isinstance(node, _DEFINITION) else entry in _list_names(node):
+            continue
+        is_used = is_used or isinstance(node, _DEFINITION) or not used.isdisjoint(_list_bound(node))
+        statements.append(node)
+    return statements if is_used else []
+
+
+def compile_given(statements: list[ast.stmt]) -> Any:
+    """Return a prompt's code compiled.
+
+    A class is made only where the solution has none of that name: a second one is another one, to `isinstance`, to
+    `except` and to `==`.
+    """
+    guarded = list(statements)
+    for at, node in enumerate(statements):
+        if isinstance(node, ast.ClassDef):
+            guarded[at] = ast.parse(f"try:\n    {node.name}\nexcept NameError:\n    pass").body[0]
+            guarded[at].handlers[0].body = [node]  # type: ignore[attr-defined]  # of the `try`
+    return compile(ast.Module(guarded, []), "<prompt>", "exec", dont_inherit=True)
+
+
+def run_twice(code: Any) -> dict[str, tuple[Any, bool]]:
+    """Return what a prompt's code makes, each with whether it is equal when the code runs again; nothing if it cannot run.
+
+    An iterator, a function or `object()` is not: it is not what a solution has under this name either.
+    """
+    own = {
+        **vars(builtins),
+        "__import__": lambda name, *more: own_random() if name == "random" else __import__(name, *more),
+    }
+    first, again = ({"__name__": "solution", "__builtins__": own} for _ in range(2))
+    before = signal.signal(signal.SIGALRM, _give_up)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, _SECONDS, 1)
+        exec(code, first)
+        again |= {name: value for name, value in first.items() if isinstance(value, type)}
+        exec(code, again)
+        return {name: (value, _is_same(value, again.get(name))) for name, value in first.items()}
+    except BaseException:
+        return {}
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _give_up(_number: int, _frame: object) -> None:
+    raise TimeoutError
+
+
+def _is_same(value: Any, other: Any) -> bool:
+    kind, how = type(value), vars(object)["__eq__"]
+    if kind.__eq__ is how:  # a module, or a member of the prompt's enumeration
+        return value is other and (isinstance(value, type | type(ast) | None) or kind.__module__ == "solution")
+    try:
+        return bool(value == other)
+    except Exception:  # of arrays, say
+        return False
+
+
+def _is_fixed(value: Any) -> bool:
+    """Whether a value can be replaced but not changed."""
+    try:
+        hash(value)
+    except Exception:
+        return False
+    return True
 
 
 def leave_to_solutions(
-    statements: list[ast.stmt], prompt: ast.Module, tests: Iterable[ast.AST | None], reassigned: list[str] | None
-) -> tuple[list[ast.stmt], set[str]]:
-    """Return a prompt's code with that left out which a solution defines itself, and the names of what may be.
+    prompt: list[ast.stmt], made: dict[str, tuple[Any, bool]], tests: list[ast.Module], reassigned: list[str] | None
+) -> tuple[list[str], list[str]]:
+    """Return which names of the prompt are the solution's, and which are if it changes their objects.
 
-    Of a class an answer's objects are the answer's: a second class of the same name is another one, to `isinstance`, to
-    `except` and to `==`. So is what answers change. An answer may leave out what it was given, so the tests have it then.
+    Args:
+        prompt: its statements.
+        made: what they make.
+        tests: their syntax trees.
+        reassigned: what a right answer changes; None if none is known: then what is empty may be there to be filled.
     """
-    changed = list_changed((node for tree in tests if tree for node in ast.walk(tree)), prompt).union(reassigned or ())
-    kept: list[ast.stmt] = []
-    theirs = set[str]()
-    for statement in statements:
-        names = {statement.name} if isinstance(statement, ast.ClassDef) else set[str]()
-        if isinstance(statement, ast.Assign | ast.AnnAssign):
-            is_open = reassigned is None and _is_empty(statement.value)
-            names = {name for name in _list_targets(statement) if is_open or name in changed}
-        kept.append(statement)
-        if names:
-            guard = ast.parse(f"try:\n    {', '.join(sorted(names))}\nexcept NameError:\n    pass").body[0]
-            guard.handlers[0].body = [statement]  # type: ignore[attr-defined]  # of the `try`
-            kept[-1] = guard
-        theirs |= names
-    return kept, theirs
+    definitions = [node for node in prompt if isinstance(node, _DEFINITION)]
+    others = [node for node in prompt if not isinstance(node, _DEFINITION)]
+    fixed = {name for name, (value, _) in made.items() if _is_fixed(value)}
+    theirs = list_changed(_walk((*definitions, *tests)), fixed)
+    theirs.update(reassigned or ())
+    if reassigned is None:
+        theirs.update(name for name, (value, is_same) in made.items() if is_same and not value)
+    for statement in others * 2:  # what is made of these, and what they are another name of
+        bound = _list_bound(statement)
+        if not theirs.isdisjoint(_list_names(statement)):
+            theirs |= bound
+        if isinstance(statement, ast.Assign) and not theirs.isdisjoint(bound):
+            theirs |= {_find_base(statement.value)} - fixed
+    theirs.update(name for name, (_, is_same) in made.items() if not is_same)
+    theirs.update(node.name for node in definitions if isinstance(node, ast.ClassDef))
+    names = made.keys() & set[str]().union(*map(_list_names, (*prompt, *tests)))
+    names -= {node.name for node in definitions if not isinstance(node, ast.ClassDef)}
+    return sorted(names & theirs), sorted(names - theirs - fixed) if reassigned is None else []
 
 
 _TOUCHING = frozenset(("__dict__", "__setattr__", "eval", "exec", "globals", "locals", "setattr", "vars"))
@@ -422,15 +519,6 @@ def keeps_given(code: str, given: list[list[str]]) -> bool:
     )
 
 
-# Which constants of a benchmark's prompt are the tests' own, whatever a solution calls by their names.
-
-_MAKING = frozenset(
-    [
-        "abs", "bytes", "chr", "dict", "enumerate", "float", "frozenset", "int", "len", "list", "max", "min", "ord", "range",
-        "reversed", "round", "set", "sorted", "str", "sum", "tuple", "zip",
-    ]
-)  # fmt: skip
-"""Builtin functions that make equal values of equal ones."""
 _FILLING = frozenset(
     [
         *("add", "append", "clear", "difference_update", "discard", "extend", "insert", "intersection_update", "pop"),
@@ -446,10 +534,10 @@ _ARRANGING = frozenset(
 )
 """Functions that change the first thing that they are given."""
 _SAME = frozenset(("assertIs", "assertIsNot"))
-_OPAQUE = ast.Lambda | ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom
+_DEFINITION = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
-def list_changed(nodes: Iterable[ast.AST], prompt: ast.Module) -> set[str]:
+def list_changed(nodes: Iterable[ast.AST], fixed: set[str]) -> set[str]:
     """Return the names whose objects a program changes, replaces from inside a function or identifies.
 
     For these it matters whose object it is: a constant that is equal is another one. What is added to another object
@@ -482,16 +570,7 @@ def list_changed(nodes: Iterable[ast.AST], prompt: ast.Module) -> set[str]:
     for name, base in reversed(aliases):
         if name in changed:
             changed.add(base)
-    return kept | changed.difference(*(_list_targets(statement) for statement in prompt.body if _is_fixed(statement)))
-
-
-def _is_fixed(statement: ast.AST) -> bool:
-    """Whether an assignment gives a number, a text, or another value that can be replaced but not changed."""
-    try:
-        hash(ast.literal_eval(statement.value))  # type: ignore[attr-defined]  # where it has none, it is no assignment
-    except (AttributeError, ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
-        return False
-    return isinstance(statement, ast.Assign | ast.AnnAssign)
+    return kept | (changed - fixed)
 
 
 def parse_prompt(prompt: str) -> ast.Module | None:
@@ -504,55 +583,36 @@ def list_reassigned(reference: str, prompt: str) -> list[str] | None:
     tree, asking = parse(reference), parse_prompt(prompt)
     if tree is None or asking is None:
         return None
-    of_prompt = {ast.dump(statement) for statement in asking.body}
-    own = (
-        statement
-        for statement in tree.body
-        if isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign) and ast.dump(statement) not in of_prompt
-    )
-    inside = (node for top in tree.body if ast.dump(top) not in of_prompt for node in ast.walk(top))
-    return sorted(list_changed(inside, asking).union(*map(_list_targets, own)))
+    own = _list_own(tree, asking)
+    given = (node for node in asking.body if isinstance(getattr(node, "value", None), ast.Constant))
+    fixed = set[str]().union(*map(_list_targets, given))
+    return sorted(list_changed(_walk(own), fixed).union(*map(_list_targets, own)))
 
 
-def find_constants(
-    prompt: ast.Module, used: set[str], tests: Iterable[ast.AST | None], reassigned: list[str] | None
-) -> list[ast.stmt]:
-    """Return the statements of a prompt that make the constants which its tests name and do not change, with what they need.
+def _list_own(tree: ast.Module, prompt: ast.Module) -> list[ast.stmt]:
+    """Return the statements of a solution that are not word for word its prompt's."""
+    of_prompt = {ast.dump(statement) for statement in prompt.body}
+    return [statement for statement in tree.body if ast.dump(statement) not in of_prompt]
 
-    Args:
-        prompt: its syntax tree.
-        used: the names that the tests use.
-        tests: their syntax trees.
-        reassigned: what a right answer changes; None if none is known: then what is empty may be there to be filled.
-    """
-    if not any(isinstance(statement, ast.Assign | ast.AnnAssign) for statement in prompt.body):
-        return []
-    nodes = (node for tree in (prompt, *tests) if tree for node in ast.walk(tree))
-    changed = list_changed(nodes, prompt).union(reassigned or ())
-    needed: dict[str, set[int]] = {}
-    constants: set[str] = set()
-    for number, statement in enumerate(prompt.body):
-        if isinstance(statement, ast.Import | ast.ImportFrom):
-            needed |= {(alias.asname or alias.name).partition(".")[0]: {number} for alias in statement.names}
-        elif isinstance(statement, ast.Assign | ast.AnnAssign):
-            loads, targets = _list_loads(statement.value, is_known=reassigned is not None), _list_targets(statement)
-            is_constant = all(name in needed or hasattr(builtins, name) for name in loads or ())
-            if loads is not None and is_constant and changed.isdisjoint(targets):
-                needed |= dict.fromkeys(targets, {number}.union(*(needed.get(name, ()) for name in loads)))
-                constants.update(targets)
-            else:
-                for name in targets:
-                    needed.pop(name, None)
-        elif not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            for node in ast.walk(statement):  # it may change them
-                needed.pop(getattr(node, "id", ""), None)
-    numbers = set[int]().union(*(needed.get(name, ()) for name in used & constants))
-    return [prompt.body[number] for number in sorted(numbers)]
+
+def _walk(trees: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    return (node for tree in trees for node in ast.walk(tree))
+
+
+def _list_bound(statement: ast.AST) -> set[str]:
+    """Return the names that a statement, which is no definition, may bind."""
+    if isinstance(statement, _DEFINITION):
+        return set()
+    return _collect_bound_names(list(ast.walk(statement)))
+
+
+def _list_names(statement: ast.AST) -> set[str]:
+    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
 
 
 def _list_targets(statement: ast.AST) -> list[str]:
-    """Return the names that an assignment binds."""
-    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]  # type: ignore[attr-defined]
+    """Return the names that an assignment binds; none of another statement."""
+    targets = getattr(statement, "targets", None) or [getattr(statement, "target", ast.Pass())]
     return [
         node.id
         for target in targets
@@ -561,34 +621,8 @@ def _list_targets(statement: ast.AST) -> list[str]:
     ]
 
 
-def _is_empty(value: ast.expr | None) -> bool:
-    try:
-        literal = value and ast.literal_eval(value)
-    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
-        return isinstance(value, ast.Call) and not (value.args or value.keywords)
-    return literal is ... or not literal
-
-
 def _find_base(expression: ast.expr) -> str:
     """Return the name whose object, or a part of it, an expression is; empty for others."""
     while isinstance(expression, ast.Subscript | ast.Attribute):
         expression = expression.value
     return expression.id if isinstance(expression, ast.Name) else ""
-
-
-def _list_loads(value: ast.expr | None, *, is_known: bool) -> set[str] | None:
-    """Return the names that an expression needs to make an equal value wherever it is evaluated; None if it may not.
-
-    Where it is not known what a right answer changes, an empty value is none: `None`, 0, `...`, empty texts and containers.
-    """
-    if value is None or (not is_known and _is_empty(value)):
-        return None
-    loads, stores = set[str](), set[str]()
-    for node in ast.walk(value):
-        if isinstance(node, ast.Name):
-            (loads if isinstance(node.ctx, ast.Load) else stores).add(node.id)
-        is_text = isinstance(node, ast.Call) and isinstance(getattr(node.func, "value", None), ast.Constant)
-        is_made = isinstance(node, ast.Call) and getattr(node.func, "id", "") in _MAKING
-        if isinstance(node, _OPAQUE) or (isinstance(node, ast.Call) and not (is_text or is_made)):
-            return None
-    return loads - stores
