@@ -293,15 +293,16 @@ def read_labelled(body: requests.RewardRequest) -> list[dict[str, object]]:
                 400,
                 f"labels[{number}] says not by what to mark: an object (or its JSON) with 'tests', or 'benchmark' and 'task_id'",
             )
-        if not isinstance(prompt, str):
-            raise Refused(400, f"prompts[{number}] is not a string")
+        for key, part in (("prompts", prompt), ("query", query)):
+            if not isinstance(part, str):
+                raise Refused(400, f"{key}[{number}] is not a string")
         answer = query
-        if isinstance(query, str) and prompt:
+        if prompt:
             # a tokenizer may have put a sign before the prompt, so that the query does not begin with it
             _, separator, answer = query.partition(prompt)
             if not separator:
                 raise Refused(
-                    400, f"query[{number}] does not hold prompts[{number}]: what is the answer cannot be told"
+                    400, f"query[{number}] does not hold prompts[{number}]: where its answer begins is unknown"
                 )
         items.append(with_prompt({"id": str(number), "completion": answer, **label}, prompt))
     return items

@@ -457,9 +457,8 @@ def _give_up(_number: int, _frame: object) -> None:
 
 
 def _is_same(value: Any, other: Any) -> bool:
-    kind, how = type(value), vars(object)["__eq__"]
-    if kind.__eq__ is how:  # a module, or a member of the prompt's enumeration
-        return value is other and (isinstance(value, type | type(ast) | None) or kind.__module__ == "solution")
+    if type(value).__eq__ is vars(object)["__eq__"]:  # the same one is imported, or a member of an enumeration
+        return value is other and value is not ...
     try:
         return bool(value == other)
     except Exception:  # of arrays, say
