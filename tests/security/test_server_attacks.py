@@ -256,7 +256,7 @@ LABELS = [
     ({"query": ["x"], "labels": [{**LABEL, "code": "y"}]}, "labels[0] says not by what to mark"),
     ({"query": "x", "labels": [LABEL]}, "'query' is not a list"),
     ({"query": ["x"], "labels": [LABEL, LABEL]}, "not equally long"),
-    ({"query": [["x"]], "labels": [LABEL]}, "query[0] is not a string"),
+    ({"query": [["x"]], "labels": [LABEL]}, "'completion' is not a string"),
     ({"query": ["x"], "prompts": ["p", "q"], "labels": [LABEL]}, "not equally long"),
     ({"query": [], "labels": [LABEL]}, "not equally long"),
 ]  # fmt: skip

@@ -293,11 +293,10 @@ def read_labelled(body: requests.RewardRequest) -> list[dict[str, object]]:
                 400,
                 f"labels[{number}] says not by what to mark: an object (or its JSON) with 'tests', or 'benchmark' and 'task_id'",
             )
-        for key, part in (("prompts", prompt), ("query", query)):
-            if not isinstance(part, str):
-                raise Refused(400, f"{key}[{number}] is not a string")
+        if not isinstance(prompt, str):
+            raise Refused(400, f"prompts[{number}] is not a string")
         answer = query
-        if prompt:
+        if isinstance(query, str) and prompt:
             # a tokenizer may have put a sign before the prompt, so that the query does not begin with it
             _, separator, answer = query.partition(prompt)
             if not separator:
