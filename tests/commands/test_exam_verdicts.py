@@ -209,3 +209,18 @@ def test_a_pass_that_takes_a_class_or_constant_of_the_prompt_from_the_answer_is_
 
     verdicts = [{(test["verdict"], test["passed"]) for test in row["test_details"]} for row in found]
     assert verdicts == [{("unchecked", True)}] * 7
+
+
+@pytest.mark.parametrize(
+    "prompt", ["LIMIT = 1\nreturn LIMIT\n", "nonlocal LIMIT\nLIMIT = 1\n", "LIMIT = 1\nimport nothing_of_this_name\n"]
+)
+def test_a_prompt_whose_code_cannot_run_leaves_its_names_to_the_answer_and_its_passes_unchecked(tmp_path, prompt):
+    row = {"task_id": "p", "prompt": f"{prompt}def f(x):\n", "entry_point": "f"}
+    test = "def check(candidate):\n    assert candidate(0) == LIMIT\n"
+    codes = ["LIMIT = 1\ndef f(x): return 1\n", "LIMIT = 1\ndef f(x): return 2\n"]
+
+    answers = [answer("p", code, sample=at) for at, code in enumerate(codes)]
+    found = rows(hold(tmp_path, [{**row, "test": test}], answers))
+
+    (passed,), (failed,) = (row["test_details"] for row in found)
+    assert (passed["passed"], passed["verdict"], failed["passed"]) == (True, "unchecked", False)

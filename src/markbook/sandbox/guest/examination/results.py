@@ -229,7 +229,7 @@ def without_claims(task: CompiledTests, results: list[Result]) -> None:
 
 def without_given(task: CompiledTests, code: str, results: list[Result]) -> None:
     """Say of passes by tests that take from the solution what the prompt gives that nothing shows what it has decided."""
-    if task.taken or task.changed_by(code):
+    if task.doubtful or task.changed_by(code):
         results[:] = [{**result, "v": "unchecked"} if result["p"] else result for result in results]
 
 

@@ -95,12 +95,12 @@ class CompiledTests:
         """What the tests may want of the solution: the identifiers that they use and the name of what they test."""
         self.before: list[Any] = []
         """Helpers from the prompt, compiled."""
-        self.theirs: list[str] = []
-        """What of the prompt is the solution's, where that has it."""
-        self.taken: list[str] = []
-        """What of this the tests' expectations may be made of."""
-        self.open: list[str] = []
-        """What of the prompt a solution may change, as no right answer is known."""
+        self.of_solution: list[str] = []
+        """Names of the prompt whose objects are the solution's, where that has them."""
+        self.doubtful: list[str] = []
+        """Those of them that the tests' expectations may be made of: passes show nothing then."""
+        self.changeable: list[str] = []
+        """Names of the prompt whose objects a solution may change, as no right answer is known."""
         self._prompt: str = spec.get("prompt", "")
         self._again: list[bool] = []
         if not (compiled and self._take(compiled)):
@@ -119,11 +119,10 @@ class CompiledTests:
         tree = parse_prompt(prompt) if prompt else None
         parts = [part for test in self.tests for part in self._parse(test) if part]
         statements = tree and list_given(tree, self.name, used)
-        code = compile_given(statements or [])
-        values = run_twice(code) if statements else {}
         if not statements:
             return
-        theirs, self.open = (
+        code, values = run_twice(statements)
+        theirs, self.changeable = (
             leave_to_solutions(statements, values, parts, changed)
             if values
             else (sorted(_collect_bound_names([*_walk(statements)])), [])
@@ -132,26 +131,26 @@ class CompiledTests:
         for node in statements[::-1] * 2:  # what the tests name is made of others
             if not reached.isdisjoint({getattr(node, "name", ""), *_list_bound(node)}):
                 reached |= _list_names(node)
-        self.taken = sorted(reached.intersection(theirs))
+        self.doubtful = sorted(reached.intersection(theirs))
         if not values:
             return
-        self.theirs = theirs
-        self.asks = sorted({*self.asks, *self.theirs})
+        self.of_solution = theirs
+        self.asks = sorted({*self.asks, *self.of_solution})
         self.leaves_traces |= leaves_traces(expressions.nodes(ast.Module(statements, [])))
         self.before = [code]
         # what the prompt brings along is not the solution's
         for maker_names in self.makers:
-            maker_names.difference_update(set(self.before[0].co_names) - set(self.theirs))
+            maker_names.difference_update(set(self.before[0].co_names) - set(self.of_solution))
 
     def changed_by(self, code: str) -> set[str]:
         """Return which constants of the prompt a solution changes, where no right answer says whether it may."""
-        tree = parse(code) if self.open else None
+        tree = parse(code) if self.changeable else None
         asking = parse_prompt(self._prompt) if tree else None
-        return set(self.open) & list_changed(_walk(_list_own(tree, asking)), set()) if tree and asking else set()
+        return set(self.changeable) & list_changed(_walk(_list_own(tree, asking)), set()) if tree and asking else set()
 
     def helpers(self, code: str) -> list[Any]:
         """Return what puts the prompt's code before the tests, but for what is this solution's."""
-        names = sorted(self.changed_by(code).union(self.theirs))
+        names = sorted(self.changed_by(code).union(self.of_solution))
         if not names:
             return self.before
         copy = "try: {} = {}\nexcept NameError: pass\n"
@@ -175,9 +174,9 @@ class CompiledTests:
             self.unheard,
             self.repeated,
             makers,
-            self.theirs,
-            self.taken,
-            self.open,
+            self.of_solution,
+            self.doubtful,
+            self.changeable,
         )
         data = portable((self.leaves_traces, self.compiled, self.before, self.asks, *facts))
         return data.hex() if len(data) < _MOST_COMPILED else ""
@@ -188,7 +187,7 @@ class CompiledTests:
             self.leaves_traces, self.compiled, self.before, self.asks, *facts = wire.load_code(bytes.fromhex(compiled))
             (
                 self.faults, self.beside, self.draws, self.silent, self.required, self.unheard, self.repeated, makers,
-                self.theirs, self.taken, self.open,
+                self.of_solution, self.doubtful, self.changeable,
             ) = facts  # fmt: skip
         except (ValueError, TypeError, EOFError):  # what was kept on a disk has suffered there
             return False
@@ -414,25 +413,18 @@ def list_given(prompt: ast.Module, entry: str, used: set[str]) -> list[ast.stmt]
     return statements if is_used else []
 
 
-def compile_given(statements: list[ast.stmt]) -> Any:
-    """Return a prompt's code compiled.
+def run_twice(statements: list[ast.stmt]) -> tuple[Any, dict[str, tuple[Any, bool]]]:
+    """Return a prompt's code compiled, and what it makes, each with whether it is equal when the code runs again.
 
-    A class is made only where the solution has none of that name: a second one is another one, to `isinstance`, to
-    `except` and to `==`.
+    Nothing is made if it cannot be compiled or run. An iterator, a function or `object()` is not equal: it is not what a
+    solution has under this name either. A class is made only where the solution has none of that name: a second one is
+    another one, to `isinstance`, to `except` and to `==`.
     """
     guarded = list(statements)
     for at, node in enumerate(statements):
         if isinstance(node, ast.ClassDef):
             guarded[at] = ast.parse(f"try:\n    {node.name}\nexcept NameError:\n    pass").body[0]
             guarded[at].handlers[0].body = [node]  # type: ignore[attr-defined]  # of the `try`
-    return compile(ast.Module(guarded, []), "<prompt>", "exec", dont_inherit=True)
-
-
-def run_twice(code: Any) -> dict[str, tuple[Any, bool]]:
-    """Return what a prompt's code makes, each with whether it is equal when the code runs again; nothing if it cannot run.
-
-    An iterator, a function or `object()` is not: it is not what a solution has under this name either.
-    """
     own = {
         **vars(builtins),
         "__import__": lambda name, *more: own_random() if name == "random" else __import__(name, *more),
@@ -440,13 +432,14 @@ def run_twice(code: Any) -> dict[str, tuple[Any, bool]]:
     first, again = ({"__name__": "solution", "__builtins__": own} for _ in range(2))
     before = signal.signal(signal.SIGALRM, _give_up)
     try:
+        code = compile(ast.Module(guarded, []), "<prompt>", "exec", dont_inherit=True)
         signal.setitimer(signal.ITIMER_REAL, _SECONDS, 1)
         exec(code, first)
         again |= {name: value for name, value in first.items() if isinstance(value, type)}
         exec(code, again)
-        return {name: (value, _is_same(value, again.get(name))) for name, value in first.items()}
+        return code, {name: (value, _is_same(value, again.get(name))) for name, value in first.items()}
     except BaseException:
-        return {}
+        return None, {}
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
