@@ -683,9 +683,10 @@ def test_measuring_in_workers_gives_the_same_bytes(folder, monkeypatch):
 
 @pytest.mark.slow
 def test_ctrl_c_ends_a_run_and_its_workers_in_one_line(folder):
-    count = 8000
-    write(folder / "rows.jsonl", [{"word": f"word number {n} of many more " * 4} for n in range(count)])
-    path = answers(folder, ["another word of many more " * 4] * count)
+    count = 8000  # half an hour of work for TER: a busy machine cannot come to the end before the signal
+    write(folder / "rows.jsonl", [{"word": f"word number {n} of many more " * 12} for n in range(count)])
+    (folder / "task.yaml").write_text(TASK.replace("- bleu", "- ter"), encoding="utf-8")
+    path = answers(folder, ["another word of many more " * 12] * count)
     with subprocess.Popen(
         [sys.executable, "-m", "markbook", "run", "task.yaml", "--predictions", path, "--workers", "3"],
         stderr=subprocess.PIPE, text=True, start_new_session=True,
