@@ -53,6 +53,16 @@ def is_failure(error: object) -> bool:
     return error not in ({}, []) and f"{error}".strip().lower() not in ("", "0", "0.0", "false", "nan", "none", "null")
 
 
+def find_failure(record: Mapping[str, object]) -> str:
+    """Return why a row has no answer, whatever text stands beside its `error`; empty where nothing failed.
+
+    >>> find_failure({"completion": "", "error": "timeout"}), find_failure({"completion": "x", "error": "None"})
+    ("nobody answered: 'error' says 'timeout'", '')
+    """
+    error = record.get("error")
+    return f"nobody answered: 'error' says {f'{error}'.strip()[:200]!r}" if is_failure(error) else ""
+
+
 def find_model(record: Mapping[str, object]) -> object:
     """Return which model a row says that it is of; empty where it does not say it."""
     return next((record[key] for key in MODEL_KEYS if record.get(key)), "")
