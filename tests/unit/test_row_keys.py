@@ -85,6 +85,21 @@ def test_exam_and_run_take_a_row_that_failed_for_missing(tmp_path, none):
     assert [predictions.attempts[name][0].meta["absent"] for name in "ab"] == [True, False]
 
 
+@pytest.mark.parametrize("grade", [{"passed": False}, {"correct": 0}, {"is_correct": "no"}, {"all_passed": False}])
+def test_what_a_grader_found_in_an_answer_takes_it_from_neither_command(tmp_path, grade):
+    paper = load_benchmark(write_rows(tmp_path / "paper.jsonl", [problem("a"), problem("b")]))
+    graded = {"error": "AssertionError", **grade}
+    rows = [{"task_id": "a", "completion": CODE[0], **graded}, {"task_id": "b", "completion": "", **graded}]
+    file = write_rows(tmp_path / "answers.jsonl", rows)
+    samples = [Sample(id=name, row=TaskRow({}, place)) for place, name in enumerate("ab")]
+
+    examined = [attempt.sample_id for attempt in load_answers([file], paper).attempts("answers")]
+    predictions = read_answers(file, "demo", samples, several=False)
+
+    assert examined == ["a"]
+    assert [predictions.attempts[name][0].meta["absent"] for name in "ab"] == [False, True]
+
+
 FAILING = [
     {"id": "a", "completion": CODE[0], "error": "rate limit"},
     {"id": "b", "completion": CODE[0], "error": None},
