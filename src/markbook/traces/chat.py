@@ -185,7 +185,7 @@ def message_lists(source: Source) -> Iterator[tuple[Record, list[Record]]]:
             yield item, messages
 
 
-def objects_of(source: Source, kind: str, key: str = "") -> Iterator[Record]:
+def read_objects(source: Source, kind: str, key: str = "") -> Iterator[Record]:
     """Yield the objects of a file, those that hold a list under the key if one is given; anything else is counted as not of this kind."""
     for item in source.items():
         if isinstance(item, dict) and (not key or isinstance(item.get(key), list)):

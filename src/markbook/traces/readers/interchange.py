@@ -8,7 +8,7 @@ from typing import Any
 from markbook.files.stream import Source
 from markbook.trace import Step, StepKind, Trace, add_known
 from markbook.traces import Probe
-from markbook.traces.chat import RunSteps, objects_of
+from markbook.traces.chat import RunSteps, read_objects
 from markbook.traces.plain import (
     bound_value,
     make_trace,
@@ -41,7 +41,7 @@ class Atif:
 
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield one run for each trajectory."""
-        for item in objects_of(source, "trajectory", "steps"):
+        for item in read_objects(source, "trajectory", "steps"):
             yield self._run(item)
 
     def _run(self, item: Record) -> Trace:
@@ -136,7 +136,7 @@ class AgentsEval:
 
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield one run for each object."""
-        for item in objects_of(source, "trace"):
+        for item in read_objects(source, "trace"):
             yield self._run(item)
 
     def _run(self, item: Record) -> Trace:

@@ -9,7 +9,7 @@ from typing import Any
 from markbook.files.stream import Source
 from markbook.trace import Step, StepKind, Trace, add_known
 from markbook.traces import Probe
-from markbook.traces.chat import ROLES, RunSteps, objects_of
+from markbook.traces.chat import ROLES, RunSteps, read_objects
 from markbook.traces.plain import moment, number, parse_arguments, read_name, read_text, record, rows, to_list, whole
 from markbook.types import Record
 
@@ -31,7 +31,7 @@ class SweAgent:
 
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield the trajectory as one run."""
-        for item in objects_of(source, "trajectory"):
+        for item in read_objects(source, "trajectory"):
             yield self._run(item)
 
     def _run(self, item: Record) -> Trace:
@@ -101,7 +101,7 @@ class MiniSweAgent:
 
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield each trajectory as one run."""
-        for item in objects_of(source, "trajectory", "messages"):
+        for item in read_objects(source, "trajectory", "messages"):
             run = _MiniRun("main")
             for message in rows(item["messages"]):
                 run.add(message)
