@@ -93,7 +93,10 @@ def test_a_table_that_holds_no_such_scores_is_refused_before_any_work(tmp_path, 
 
 
 def test_several_metrics_of_another_tool_are_not_taken_for_a_runs_own(tmp_path):
-    rows = [{"doc_id": n, "filter": "none", "resps": [["x"]], "filtered_resps": ["x"], "f1": 0.5, "acc": 0.5} for n in range(20)]
+    rows = [
+        {"doc_id": n, "filter": "none", "resps": [["x"]], "filtered_resps": ["x"], "f1": 0.5, "acc": 0.5}
+        for n in range(20)
+    ]
     file = exam_kit.write_rows(tmp_path / "samples_sums.jsonl", rows)
 
     output, (code, _, told) = exam_run(tmp_path, "new", 5, "--fail-if-worse", file)
