@@ -182,3 +182,47 @@ def test_the_keys_stand_in_one_place():
     assert telling <= {*CODE_KEYS, *TEXT_KEYS, *NAME_KEYS, *NUMBER_KEYS}
     lists = {path.name for path, source in sources.items() if any(f'"{key}",' in source for key in telling)}
     assert lists == {"row_keys.py"}
+
+
+PLACES = {
+    "another place": ([(0, 0), (1, 1), (2, 3)], "answers.jsonl:3", "row '2' and, as doc_id 3, row '3'"),
+    "alone": ([(2, 3)], "answers.jsonl:1", "row '2' and, as doc_id 3, row '3'"),
+    "no place": ([(0, 0), (2, 2), (1, 9)], "answers.jsonl:3", "row '1' and, as doc_id 9, no row"),
+    "a part of the rows, counted anew": ([(2, 0), (3, 1)], "answers.jsonl:1", "row '2' and, as doc_id 0, row '0'"),
+    "counted from 1": ([(1, 0), (2, 1), (3, 2), (4, 3)], "", [0, 1, 2, 3]),
+    "counted along the file": ([(0, 3), (1, 1), (2, 0), (3, 2)], "", [0, 1, 2, 3]),
+    "ids of another list": ([(17, 0), (2, 1), (904, 2), (33, 3)], "", [0, 1, 2, 3]),
+    "ids of no rows": ([("x-0", 3), ("x-1", 2)], "", [2, 3]),
+    "a wrong id among right ones": ([(0, 0), (1, 1), (2, 2), (9, 3)], "", [0, 1, 2, 3]),
+}
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_an_id_and_a_doc_id_that_name_two_rows_are_refused_unless_the_file_numbers_its_rows(tmp_path, name):
+    pairs, at, outcome = PLACES[name]
+    write_rows(tmp_path / "rows.jsonl", [{"q": f"answer {n}"} for n in range(4)])
+    task = "name: t\ndata: {path: rows.jsonl}\nprompt: '{{ q }}'\nreference: '{{ q }}'\nmetrics: [exact_match]\n"
+    (tmp_path / "t.yaml").write_text(task)
+    rows = [{"id": own, "doc_id": place, "prediction": f"answer {place}"} for own, place in pairs]
+    file = write_rows(tmp_path / "answers.jsonl", rows)
+
+    code, _, err = markbook("run", tmp_path / "t.yaml", "--predictions", file, "--output", tmp_path / "out")
+
+    if at:
+        assert (code, at in err, str(outcome) in err) == (2, True, True), err
+    else:
+        (results,) = (tmp_path / "out").glob("*/results.jsonl")
+        found = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
+        assert [row["doc_id"] for row in found if row["metrics"]["exact_match"] == 1] == outcome, err
+
+
+@pytest.mark.parametrize("other", ["b", 1, "1", "x-7", None])
+def test_an_exam_refuses_a_row_that_names_two_problems(tmp_path, other):
+    paper = write_rows(tmp_path / "paper.jsonl", [problem("a"), problem("b"), problem("1")])
+    rows = [{"task_id": "a", "id": "a", "completion": CODE[0]}, {"task_id": "1", "id": other, "completion": CODE[0]}]
+    file = write_rows(tmp_path / "answers.jsonl", rows)
+
+    code, _, err = markbook("exam", "--benchmark", paper, "--solutions", file, "--output", tmp_path / "out")
+
+    refused = "answers.jsonl:2: this answer names problem '1' and problem 'b'"
+    assert (code, refused in err) == ((2, True) if other == "b" else (0, False)), err

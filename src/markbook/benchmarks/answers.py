@@ -212,8 +212,16 @@ class Answers:
         key, text = find_text(record)
         if not text and is_failure(record.get("error")):
             text = None  # nobody answered; code beside an `error` may be what another grader found in it
-        task_id = next(iter(find_names(record, first="task_id")), None)
+        task_id, *others = find_names(record, first="task_id") or [None]
         position = self._place(task_id, model or source_input.name)
+        # a number is one that the file gives its rows
+        for other in (name for name in others if isinstance(name, str) and name and not name.isdecimal()):
+            if self._place(other, model or source_input.name) not in (None, position):
+                raise DataError(
+                    f"this answer names problem {task_id!r} and problem {other!r}",
+                    at=at,
+                    hint="remove or correct the field that names the wrong problem",
+                )
         if position is None and str(task_id) in self._benchmark.left_out:
             self.left_out += 1
             return

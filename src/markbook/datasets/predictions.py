@@ -41,24 +41,23 @@ class Prediction:
     question: RecordedQuestion | None = None
     """What the row says about the question it answers, where it does."""
 
-    def find_sample(self, by_place: Mapping[int, str], by_id: Mapping[str, None], *, has_names: bool) -> str | None:
+    def find_sample(self, by_place: Mapping[int, str], by_id: Mapping[str, None], *, numbers_itself: bool) -> str | None:
         """Return the sample that the answer names; None if the task has no such row.
+
+        `numbers_itself`: beside a `doc_id` the first of the names is a number of the answer's own.
 
         Raises:
             DataError: it names two rows.
         """
-        names = [name for name in self.ids if name in by_id]
-        sample = names[0] if names else None
+        has_place = self.doc_id is not None
+        names = [name for name in self.ids[has_place and numbers_itself :] if name in by_id]
+        # in the harness's samples `doc_id` is what names the row, and an answer may have an id of its own
+        sample = by_place.get(self.doc_id) if self.doc_id is not None else names[0] if names else None
         clash = next((name for name in names if name != sample), None)
-        if self.doc_id is not None:
-            # The place goes before the name: in the harness's samples `doc_id` is what names the row, and an answer may
-            # have an id of its own. Of rows with names, one that says two rows says nothing.
-            sample = by_place.get(self.doc_id)
-            clash = next((name for name in names if name != sample), None) if has_names else None
         if clash is not None:
-            number = "" if self.doc_id is None else f", as doc_id {self.doc_id},"
+            number = f", as doc_id {self.doc_id}," if has_place else ""
             raise DataError(
-                f"this answer names row {clash!r} and{number} row {sample!r}",
+                f"this answer names row {clash!r} and{number} {'no row' if sample is None else f'row {sample!r}'}",
                 at=self.source,
                 hint="remove or correct the field that names the wrong row",
             )
@@ -323,6 +322,7 @@ def _match(
     by_place = {sample.row.place: sample.id for sample in samples if sample.row is not None}
     by_id = dict.fromkeys(by_place.values())
     has_names = any(name != str(number) for number, name in by_place.items())
+    numbers_itself = named and not has_names and _number_themselves(predictions, by_place, by_id)
     if not named:
         rows = list(dict.fromkeys(prediction.source for prediction in predictions))
         if len(rows) != len(samples):
@@ -339,7 +339,7 @@ def _match(
         if not named:
             sample: str | None = place_of[prediction.source]
         else:
-            sample = prediction.find_sample(by_place, by_id, has_names=has_names)
+            sample = prediction.find_sample(by_place, by_id, numbers_itself=numbers_itself)
         if sample is None:
             answers.unknown.append(prediction.source)
             continue
@@ -372,6 +372,24 @@ def _match(
         ]
         answers.attempts.add(sample_id, attempts)
     return entries_by_sample
+
+
+def _number_themselves(
+    predictions: Sequence[Prediction], by_place: Mapping[int, str], by_id: Mapping[str, None]
+) -> bool:
+    """Whether the ids beside places are numbers of the answers' own: those of their rows, or such that many name no row.
+
+    Else an id that names another row than the place does contradicts it.
+    """
+    ids: dict[str, str] = {}
+    n_same = n_unknown = 0
+    for prediction in predictions:
+        if prediction.doc_id is not None and prediction.ids and prediction.source not in ids:
+            ids[prediction.source] = name = prediction.ids[0]
+            n_same += name == by_place.get(prediction.doc_id)
+            n_unknown += name not in by_id
+    is_count = any(list(ids.values()) == [str(n + first) for n in range(len(ids))] for first in (0, 1))
+    return len(ids) > 1 and 2 * n_same <= len(ids) and (is_count or n_unknown > 0)
 
 
 def _order_answers(
