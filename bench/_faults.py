@@ -49,7 +49,7 @@ TABLE = (
             ),
         ),
     ),
-    Fault("R2", "power loss", "the same; at most the unacknowledged group is repeated", {"all": ("test_store_crash.py::*",)}),
+    Fault("R2", "power loss", "the same; at most the last group of rows, not yet acknowledged, is repeated", {"all": ("test_store_crash.py::*",)}),
     Fault(
         "R3", "disk full", "exit 74 with the path and how to free space; `--resume` then gives the same bytes",
         _with(

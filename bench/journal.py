@@ -97,7 +97,7 @@ def sentence() -> str:
     return (
         f"The journal wrote {statistics.median(mine):,.0f} rows/s (median of {ROUNDS}; {mine[0]:,.0f} to {mine[-1]:,.0f}) of {size} "
         f"bytes, with a sync every {GROUP} rows or 50 ms. That is {statistics.median(mine) / peer:.1f} times the rate of SQLite with the "
-        f"same durability in the same run. The design requires {ASKED:,}. Its notes measured {NOTES:,} on a quiet disk."
+        f"same durability in the same run. The design requires {ASKED:,}; {NOTES:,} were measured on a quiet disk."
     )
 
 

@@ -54,7 +54,7 @@ def site_command(runs: tuple[str, ...], output: str, **options: Any) -> int:
     """Write a leaderboard as static pages that open from a file.
 
     The pages show groups of models without significant differences instead of bare ranks, intervals, scored M of N, and a page for each model and
-    each item. The same runs give the same bytes.
+    each item. The same runs give identical pages.
     """
     from markbook.report.board import pages
     from markbook.report.exports import new_site

@@ -99,7 +99,7 @@ class JudgeOptions:
         1, "--judge-samples", values=CountRange(1, 100), help="Completions per question and judge."
     )
     temperature: float | None = _judge_option(
-        None, "--judge-temperature", values=NumberRange(0, 2), help="Default: 0 for one sample, else 0.7."
+        None, "--judge-temperature", values=NumberRange(0, 2), help="Temperature (default: 0 for one sample, else 0.7)."
     )
     mode: str = _judge_option(
         "auto",

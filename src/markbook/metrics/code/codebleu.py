@@ -19,7 +19,7 @@ against each. Numbers of sub-trees belong to the `CodeReader` that gave them: th
 all texts of a row come from one reader, and a reader whose table has grown too large is replaced between rows only.
 
 A part that the reference does not define (no data flow in it, code that does not parse) is dropped and the other weights are
-scaled up; it is never 0. A candidate that does not parse has nothing in common: that is 0.
+scaled up; it is never 0. Of a candidate that does not parse, the sub-trees and edges that the parser recovers count.
 
 Source: Ren et al. 2020, arXiv 2009.10297.
 """
@@ -66,7 +66,7 @@ class CodeShape:
     """What is compared of one text beyond its words. Numbers are those of the reader that made it."""
 
     syntax: Counter[int] = field(default_factory=Counter)
-    """How often each sub-tree occurs; empty where the text does not parse."""
+    """How often each sub-tree occurs; empty where the parser refuses the text."""
     flow: Counter[Edge] = field(default_factory=Counter)
     parses: bool = False
 
@@ -232,7 +232,7 @@ def codebleu(
     the share of the reference's sub-trees that the candidate has, and the share of its data-flow edges. Part values
     stand in `stats`; a part that the reference does not define (no data flow in it, code that does not parse, a text
     of more than 400 levels) is dropped, listed in `stats["dropped"]`, and the weights of the others are scaled up
-    (`stats["weights"]`). A candidate that does not parse has no syntax and no flow in common: 0. Several references:
+    (`stats["weights"]`). Of a candidate that does not parse, what the parser recovers counts. Several references:
     the best one for each part but the first, which clips against all of them. Source: Ren et al. 2020,
     arXiv 2009.10297, with the repairs that `docs/metrics/codebleu.md` lists.
 

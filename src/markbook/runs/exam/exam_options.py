@@ -93,7 +93,7 @@ class ExamOptions(StoppingOptions):
     )
     """The exam's documented arithmetic is well defined, so both give the same numbers; recorded with the run."""
     all_tests: bool = rule_option(
-        False, "--all-tests", help="Programs that read and write: also run the tests after the first failure."
+        False, "--all-tests", help="Programs that read stdin: also run the tests after the first failure."
     )
     fresh_tests: bool = rule_option(
         False,

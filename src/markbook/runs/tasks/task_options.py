@@ -109,7 +109,7 @@ class TaskOptions(StoppingOptions):
         None, "--judge-samples", "samples", help="Completions per question and judge [default: 1]."
     )
     judge_temperature: float | None = beside_a_model(
-        None, "--judge-temperature", "temperature", help="Of the judges [default: 0 for one sample, else 0.7]."
+        None, "--judge-temperature", "temperature", help="Temperature [default: 0 for one sample, else 0.7]."
     )
     judge_mode: str = beside_a_model(
         "",
