@@ -470,6 +470,8 @@ class Metric(Protocol):
     """Whether dividing a batch would change its values."""
     averages: bool = True
     """Whether its summary is the mean of the values."""
+    assumes_direction: bool = False
+    """Whether its name alone says which way is better."""
 
     def measure(self, items: Sequence[Item]) -> list[Measurement]:
         """Return one measurement an item, in order. It never raises for what lies in the data."""

@@ -59,11 +59,11 @@ def command(**options: Any) -> None:
     """Evaluate generated peer reviews in three tiers: similarity, judge, trace."""
     from markbook.cli.terminal import ReviewTerminal
     from markbook.results.files import read_part
-    from markbook.results.gates import check_gates, parse_gates
+    from markbook.results.gates import GateMark, check_gates, parse_gates
     from markbook.runs.conductor import conduct
     from markbook.runs.reviews import Reviews
     from markbook.runs.reviews.config_file import resolve_config
-    from markbook.runs.reviews.finished import ReviewResults, rescore
+    from markbook.runs.reviews.finished import COMPOSITE, ReviewResults, rescore
     from markbook.runs.reviews.summary import list_systems
     from markbook.store import open_run
 
@@ -80,7 +80,7 @@ def command(**options: Any) -> None:
         else:
             old = open_run(stated.rescored)
             if baseline is not None:
-                baseline.check(list_systems(old))
+                baseline.check(list_systems(old), GateMark(COMPOSITE, (COMPOSITE,)))
             run = rescore(old, resolve_config(stated), stated.output)
     _show(run, as_json=options["as_json"], verbose=options["verbose"])
     lacking = "; ".join(read_part(run, "incomplete", list[str], []))

@@ -186,7 +186,8 @@ class ReviewTerminal(RunTerminal):
         Raises:
             UsageError: the baseline lacks a counterpart of a system.
         """
-        from markbook.runs.reviews.finished import review_signatures
+        from markbook.results.gates import GateMark
+        from markbook.runs.reviews.finished import COMPOSITE, review_signatures
         from markbook.runs.reviews.review import ReviewPlan
 
         assert isinstance(plan, ReviewPlan)
@@ -196,4 +197,5 @@ class ReviewTerminal(RunTerminal):
             self._say(f"markbook: the config names the judge {plan.config.judge_name!r}; it is asked only with --judge")
         if self._baseline is not None:
             signatures = review_signatures(plan.manifest.config)
-            self._baseline.check(sorted({attempt.model for attempt in plan.attempts}), signatures=signatures)
+            systems = sorted({attempt.model for attempt in plan.attempts})
+            self._baseline.check(systems, GateMark(COMPOSITE, (COMPOSITE,)), signatures=signatures)
