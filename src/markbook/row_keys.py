@@ -73,7 +73,9 @@ def find_failure(record: Mapping[str, object]) -> str:
     ''
     """
     error = record.get("error")
-    is_graded = any(record.get(key) is not None for key in _GRADES) and any(record.get(key) for key in TEXT_KEYS)
+    is_graded = any(record.get(key) is not None for key in _GRADES) and any(
+        record.get(key) for key in (*CODE_KEYS, *TEXT_KEYS)
+    )
     return f"nobody answered: 'error' says {f'{error}'.strip()[:200]!r}" if is_failure(error) and not is_graded else ""
 
 
