@@ -232,7 +232,7 @@ CANNOT_FAIL = {
     "a text with values": "assert f'candidate {candidate(1)}'",
     "the text of a comparison": "assert f'{candidate(1) == 2}'",
     "a call of str": "assert str(candidate(1) == 2)",
-    "a call of repr": "assert repr(candidate(1))",
+    "a call of repr": "assert repr([candidate(1)])",
     "a type": "assert type(candidate(1))",
     "a map": "assert map(lambda x: candidate(x) == x + 1, [1, 2])",
     "a filter": "assert filter(lambda x: candidate(x) != x + 1, [1, 2])",
@@ -249,13 +249,13 @@ CANNOT_FAIL = {
     "a lambda by its name": "same = lambda: candidate(1) == 2\nassert same",
     "a function by its name": "def same():\n    return candidate(1) == 2\nassert same",
     "a coroutine": "async def same():\n    return candidate(1) == 2\nassert same()",
-    "itself": "r = candidate(1)\nassert r == r",
+    "itself": "r = candidate(1)\nassert r is r",
     "a length": "assert len(str(candidate(1))) >= 0",
     "a list that is not None": "assert [candidate(1) == 2] is not None",
     "assertTrue": "import unittest\nunittest.TestCase().assertTrue(f'{candidate(1) == 2}')",
     "assertTrue of a name": "import unittest\nr = [candidate(1) == 2]\nunittest.TestCase().assertTrue(r)",
     "assertFalse": "import unittest\nunittest.TestCase().assertFalse([])\ncandidate(1)",
-    "assertEqual": "import unittest\nr = candidate(1)\nunittest.TestCase().assertEqual(r, r)",
+    "assertIs": "import unittest\nr = candidate(1)\nunittest.TestCase().assertIs(r, r)",
     "assertIsNotNone": "import unittest\nunittest.TestCase().assertIsNotNone([candidate(1) == 2])",
     "assertIsNotNone of a comparison": "import unittest\nunittest.TestCase().assertIsNotNone(candidate(1) == 2)",
 }  # fmt: skip
@@ -270,6 +270,9 @@ MAY_FAIL = {
     "all of a condition": "assert all([candidate(x) == x + 1 for x in [1, 2]])",
     "some of a list": "assert [x for x in [1, 2] if candidate(x) == x + 1]",
     "an awaited coroutine": "import asyncio\nasync def same(): return candidate(1) == 2\nasync def main(): assert await same()\nasyncio.run(main())",
+    "what equals itself": "r = candidate(1)\nassert r == r\nassert r == 2",
+    "a flag": "assert candidate(1) == 2\nran = True\nassert ran",
+    "a text by repr": "assert repr(candidate(1))\nassert candidate(1) == 2",
     "a mark": "assert candidate(1) == 2\nassert True, 'it ran'",
     "a condition": "assert candidate(1) == 2 if candidate(2) == 3 else False",
 }  # fmt: skip
@@ -279,7 +282,9 @@ MAY_FAIL = {
 def test_a_pass_of_a_test_that_cannot_fail_by_its_text_is_unchecked(tmp_path, forms, verdicts):
     head = {"prompt": "def f(x):\n", "entry_point": "f", "canonical_solution": "    return x + 1\n"}
     inset = {name: test.replace("\n", "\n    ") for name, test in forms.items()}
-    problems = [{"task_id": name, **head, "test": f"def check(candidate):\n    {test}\n"} for name, test in inset.items()]
+    problems = [
+        {"task_id": name, **head, "test": f"def check(candidate):\n    {test}\n"} for name, test in inset.items()
+    ]
 
     found = hold(tmp_path, problems, [answer(name, "def f(x): return x + 1\n") for name in forms])
 

@@ -223,12 +223,12 @@ def _list_claimed(name: str, args: list[ast.expr]) -> list[ast.expr]:
         return [ast.UnaryOp(ast.Not(), args[0])]
     if name == "assertIsNotNone":
         return [ast.Compare(args[0], [ast.IsNot()], [ast.Constant(None)])]
-    if name in ("assertEqual", "assertIs") and len(args) > 1:
-        return [ast.Compare(args[0], [ast.Eq()], args[1:2])]
+    if name == "assertIs" and len(args) > 1:
+        return [ast.Compare(args[0], [ast.Is()], args[1:2])]
     return args if name == "assertTrue" else [ast.Constant(None)]
 
 
-_TRUE = frozenset(("enumerate", "filter", "iter", "map", "object", "repr", "reversed", "type", "zip"))
+_TRUE = frozenset(("enumerate", "filter", "iter", "map", "object", "reversed", "type", "zip"))
 """What is true whatever these are called with."""
 _COMPREHENSION = ast.ListComp | ast.SetComp | ast.DictComp
 _DISPLAY = ast.List | ast.Tuple | ast.Set | ast.Dict | _COMPREHENSION
@@ -283,7 +283,7 @@ def fold_truth(node: ast.expr, truths: dict[str, bool | None]) -> bool | None:
             # of none all are true, and not any
             is_sure = fold(argument.elt) is (name == "all") or fold(argument.generators[0].iter) is False
             return name == "all" if is_sure else None
-        return (name in _TRUE or (name == "str" and argument is not None and _has_text(argument))) or None
+        return (name in _TRUE or (name in ("repr", "str") and argument is not None and _has_text(argument))) or None
     is_coroutine = isinstance(node, ast.Call) and truths.get(f"{get_called_name(node)}()")
     return isinstance(node, ast.Lambda | ast.GeneratorExp) or is_coroutine or None
 
@@ -297,7 +297,7 @@ def _fold_many(parts: Iterable[bool | None], *, is_any: bool) -> bool | None:
 def _has_text(node: ast.expr) -> bool:
     """Whether what `str` makes of an expression, or a text with it in braces, is not empty."""
     if isinstance(node, ast.FormattedValue):
-        return not node.format_spec and (node.conversion == ord("r") or _has_text(node.value))
+        return not node.format_spec and _has_text(node.value)
     if isinstance(node, ast.Constant):
         return bool(str(node.value))
     is_negated = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
@@ -305,14 +305,15 @@ def _has_text(node: ast.expr) -> bool:
 
 
 def _fold_comparison(node: ast.Compare) -> bool | None:
-    """Return the truth of one comparison: of a name with itself, of what is made here with None, of a length with 0."""
+    """Return the truth of one comparison: of a name with itself by `is`, of what is made here with None, of a length with 0."""
     left, operator, right = node.left, node.ops[0], node.comparators[0]
     if isinstance(right, ast.Constant) and right.value is None and isinstance(operator, ast.Is | ast.IsNot):
         return isinstance(operator, ast.IsNot) if isinstance(left, _OBJECT) else None
     if isinstance(right, ast.Constant) and right.value == 0 and isinstance(operator, ast.GtE):
         return (isinstance(left, ast.Call) and get_called_name(left) == "len") or None
+    # what equals itself may be an object of the solution's, whose `==` is tested
     is_same = isinstance(left, ast.Name) and isinstance(right, ast.Name) and left.id == right.id
-    return (is_same and isinstance(operator, ast.Eq | ast.Is)) or None
+    return (is_same and isinstance(operator, ast.Is)) or None
 
 
 def _list_truths(nodes: list[ast.AST]) -> dict[str, bool | None]:
@@ -355,7 +356,9 @@ def _list_truths(nodes: list[ast.AST]) -> dict[str, bool | None]:
             truths[name] = True
             if isinstance(value, ast.AsyncFunctionDef):
                 truths[f"{name}()"] = True
-        elif isinstance(value, ast.expr) and not (isinstance(value, _DISPLAY) and name in changeable):
+        elif isinstance(value, ast.expr) and not (
+            isinstance(value, ast.Constant) or (isinstance(value, _DISPLAY) and name in changeable)
+        ):  # a constant marks what was come by
             truths[name] = fold_truth(value, truths)
     return truths
 
