@@ -63,8 +63,8 @@ def without_thoughts(reply: str) -> str:
 # Finding the code in a model's raw reply: a ladder of steps, each recorded, none of which deletes a line of code.
 # A reply that compiles as it stands is taken as it stands. Otherwise what a model thought aloud is not part of it; of the
 # rest a fenced block is taken, then the text between markers such as [PYTHON] and [/PYTHON], then code with prose before or
-# behind it. Text with no trace of a reply around it (a truncated solution, say) is left alone: its SyntaxError is the
-# model's own.
+# behind it. Text with no trace of a reply around it is left alone: its SyntaxError is the model's own. Of what was cut off
+# in the middle of a statement only that statement is left out, where the code before it is whole and does not need it.
 
 Step = Literal["as_is", "fence", "markers", "prose", "none"]
 
@@ -110,7 +110,9 @@ _TOKEN = re.compile(r"<\|\w{1,32}\|>|</?s>|<(?:bos|eos|end_of_turn)>|\[/?INST\]"
 _TAG = re.compile(r"^[ \t]*<[ \t]?[A-Za-z][\w-]*(?: [^<>\n]{0,80})?>|</[ \t]?[A-Za-z][\w-]*>[ \t]*$", re.MULTILINE)
 _FENCE_LINE = re.compile(r"^[ \t]*(?:`{3}|~{3})", re.MULTILINE)
 _DRAFT = re.compile(r"\A(?:\s*<(reasoning|scratchpad|thinking|thought)>.*?</\1>)+", re.DOTALL)
-_FINAL = re.compile(r"^[^\n`~]*\b(?:corrected|final|fixed)\b[^\n`~]*:[ \t*]*\n\s*(?=```|~~~)", re.MULTILINE | re.IGNORECASE)
+_FINAL = re.compile(
+    r"^[^\n`~]*\b(?:corrected|final|fixed)\b[^\n`~]*:[ \t*]*\n\s*(?=```|~~~)", re.MULTILINE | re.IGNORECASE
+)
 """What introduces the block that counts instead of those before it."""
 _STATEMENT = re.compile(r"^(?!(?:elif|else|except|finally)\b)[^\s#)\]}]", re.MULTILINE)
 _CODE_START = re.compile(r"^(?:@\w|def |async def |class |import |from \w[\w.]* import )", re.MULTILINE)
@@ -135,7 +137,9 @@ def extract(reply: str, is_code: Callable[[str], bool], entry_point: str = "") -
     begun: tuple[str, Step] | None = None
     final: list[tuple[Step, str]] = []
     if entry_point and not is_all_code:
-        text, step = extract(answer, is_code, entry_point) if (answer := _DRAFT.sub("", reply)) != reply else ("", "none")
+        text, step = (
+            extract(answer, is_code, entry_point) if (answer := _DRAFT.sub("", reply)) != reply else ("", "none")
+        )
         if step != "none" and defines(text, entry_point):
             return text, step
         last = _FINAL.split(reply)[1:][-1:]
