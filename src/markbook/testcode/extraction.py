@@ -153,7 +153,7 @@ def extract(reply: str, is_code: Callable[[str], bool], entry_point: str = "") -
             begun = begun or (text, step)
         else:
             return (_with_missing(text, reply) if step == "fence" else text), step
-    rest = itertools.chain(_list_last_resorts(reply, entry_point), _list_beginnings(reply, is_code, entry_point))
+    rest = itertools.chain(_list_last_resorts(reply, entry_point), list_beginnings(reply, is_code, entry_point))
     return begun or first or next(rest, (reply, "none"))
 
 
@@ -369,20 +369,20 @@ def _list_last_resorts(reply: str, entry_point: str) -> Iterator[tuple[str, Step
             yield text, "markers"
 
 
-def _list_beginnings(reply: str, is_code: Callable[[str], bool], entry_point: str) -> Iterator[tuple[str, Step]]:
+def list_beginnings(reply: str, is_code: Callable[[str], bool], entry_point: str) -> Iterator[tuple[str, Step]]:
     """Yield code behind which a reply goes on: after a lone fence or a token of its model, or until it was cut off."""
     parts = [*islice(_TOKEN.split(reply), 8), *islice(_TAG.split(reply), 8)]
     parts += [block for part in parts[:4] for _, block in islice(_list_blocks(part), 4)]
     parts += [_FENCE_LINE.split(part, maxsplit=1)[0] for part in parts]
     parts = [part for part in dict.fromkeys(parts) if part.strip()]
-    for part in (*parts, *(text for part in parts if (text := _drop_cut_end(part, entry_point)))):
+    for part in (*parts, *(text for part in parts if (text := without_cut_end(part, entry_point)))):
         is_whole = bool(entry_point) and defines(part, entry_point) and not is_begun(part, entry_point)
         is_body = part.lstrip("\r\n")[:1].isspace() or (not entry_point and _CODE_START.search(part))
         if part != reply and (is_whole or (is_body and is_code(part))):
             yield part, "markers"
 
 
-def _drop_cut_end(text: str, entry_point: str) -> str:
+def without_cut_end(text: str, entry_point: str) -> str:
     """Return a text without its last statement where that ends in the middle and nothing else needs it, else nothing."""
     start = max((match.start() for match in _STATEMENT.finditer(text)), default=0)
     end = text[start:].rstrip()

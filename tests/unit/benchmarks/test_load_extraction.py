@@ -110,7 +110,7 @@ WENT_ON = {
     "a function cut off": f"{BODY}\ndef g(y):\n    return (y +",
     "a test cut off": f"{BODY}\n\nassert add(1, 2) == 3\nassert add(",
     "a guard cut off": f"{CODE}\nif __name__ == '__main__':\n    print(add(",
-    "a text cut off": f"{CODE}\ndef g(y):\n    \"\"\"never ended",
+    "a text cut off": f'{CODE}\ndef g(y):\n    """never ended',
     "a block cut off": f"```python\n{CODE}\n# Test\nprint(add(1",
     "an answer's tag": f"<answer>{CODE}</answer>",
     "prose before a tag": f"Both are added.\n<answer>{CODE.rstrip()}</answer>",
@@ -153,7 +153,7 @@ def test_an_exam_finds_code_in_replies_that_go_on_behind_it(tmp_path):
         f"{CODE}\nx = = 1\n",
         "def add(a, b):\n    return (a +",
         f"{CODE}\ndef add(a, b):\n    return (a +",  # which of them is meant is not known
-        f"def add(a, b):\n    return both(a, b)\n\ndef both(a, b):\n    return (a +",
+        "def add(a, b):\n    return both(a, b)\n\ndef both(a, b):\n    return (a +",
         "```\ndef add(a, b:\n```\nThis adds them.",
         "<s><s><s>",
     ],

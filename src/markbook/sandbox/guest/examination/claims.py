@@ -159,7 +159,7 @@ def _hides_tests(nodes: list[ast.AST], inert: dict[str, bool]) -> bool:
         for part in getattr(node, "body", ())
     ]
     excused = {id(part) for statement in caught for part in expressions.nodes(statement)}
-    truths = _list_truths(nodes)
+    truths = list_truths(nodes)
     for node in nodes:
         if id(node) not in excused and _claims_nothing(node, inert, truths, has_mocks=has_mocks):
             return True
@@ -193,7 +193,14 @@ def _claims_nothing(node: ast.AST, inert: dict[str, bool], truths: dict[str, boo
             isinstance(message, ast.Constant) and isinstance(message.value, str | bool | None)
         )
         is_taken_for_value = name in ("assertTrue", "assertFalse") and not is_text
-        if node.args and cannot_fail(_list_claimed(name, node.args)[0], truths):
+        first, second = node.args[:1] or [ast.Constant(None)], node.args[1:2] or [ast.Constant(0)]
+        claims = {
+            "assertTrue": first[0],
+            "assertFalse": ast.UnaryOp(ast.Not(), first[0]),
+            "assertIs": ast.Compare(first[0], [ast.Is()], second),
+            "assertIsNotNone": ast.Compare(first[0], [ast.IsNot()], [ast.Constant(None)]),
+        }
+        if name in claims and cannot_fail(claims[name], truths):
             return True
         return is_taken_for_value or (has_mocks and isinstance(node.func, ast.Attribute) and name in _NO_METHODS)
     if isinstance(node, ast.comprehension):
@@ -217,17 +224,6 @@ def cannot_fail(claim: ast.expr, truths: dict[str, bool | None] | None = None) -
     return not is_mark and fold_truth(claim, truths or {}) is True
 
 
-def _list_claimed(name: str, args: list[ast.expr]) -> list[ast.expr]:
-    """Return what an assertion of unittest claims, as an expression that must be true."""
-    if name == "assertFalse":
-        return [ast.UnaryOp(ast.Not(), args[0])]
-    if name == "assertIsNotNone":
-        return [ast.Compare(args[0], [ast.IsNot()], [ast.Constant(None)])]
-    if name == "assertIs" and len(args) > 1:
-        return [ast.Compare(args[0], [ast.Is()], args[1:2])]
-    return args if name == "assertTrue" else [ast.Constant(None)]
-
-
 _TRUE = frozenset(("enumerate", "filter", "iter", "map", "object", "reversed", "type", "zip"))
 """What is true whatever these are called with."""
 _COMPREHENSION = ast.ListComp | ast.SetComp | ast.DictComp
@@ -241,27 +237,23 @@ def fold_truth(node: ast.expr, truths: dict[str, bool | None]) -> bool | None:
 
     Args:
         node: the expression.
-        truths: what `_list_truths` says of names.
+        truths: what `list_truths` says of names.
     """
 
-    def fold(part: ast.expr) -> bool | None:
+    def read(part: ast.expr) -> bool | None:
         return fold_truth(part, truths)
 
-    if isinstance(node, ast.Constant):
-        return bool(node.value)
-    if isinstance(node, ast.Name):
-        return truths.get(node.id)
-    if isinstance(node, ast.NamedExpr):
-        return fold(node.value)
+    node = node.value if isinstance(node, ast.NamedExpr) else node
+    if isinstance(node, ast.Constant | ast.Name):
+        return bool(node.value) if isinstance(node, ast.Constant) else truths.get(node.id)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        truth = fold(node.operand)
+        truth = read(node.operand)
         return None if truth is None else not truth
     if isinstance(node, ast.BoolOp):
-        return _fold_many(map(fold, node.values), is_any=isinstance(node.op, ast.Or))
+        return _fold_many(map(read, node.values), is_any=isinstance(node.op, ast.Or))
     if isinstance(node, ast.IfExp):
-        branches = {True: {fold(node.body)}, False: {fold(node.orelse)}}
-        possible = branches.get(fold(node.test), branches[True] | branches[False])
-        return possible.pop() if len(possible) == 1 else None
+        test, truth, other = map(read, (node.test, node.body, node.orelse))
+        return truth if test or truth is other else other if test is False else None
     if isinstance(node, ast.JoinedStr):
         return any(map(_has_text, node.values)) or None
     if isinstance(node, ast.List | ast.Tuple | ast.Set | ast.Dict):
@@ -271,20 +263,30 @@ def fold_truth(node: ast.expr, truths: dict[str, bool | None]) -> bool | None:
     if isinstance(node, _COMPREHENSION):
         first = node.generators[0]
         is_all = len(node.generators) == 1 and not first.ifs and isinstance(first.iter, _DISPLAY | ast.Constant)
-        truth = fold(first.iter)
+        truth = read(first.iter)
         return truth if is_all or truth is False else None
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
-        return _fold_comparison(node)
+        left, operator, right = node.left, node.ops[0], node.comparators[0]
+        value = right.value if isinstance(right, ast.Constant) else ...
+        if value is None and isinstance(left, _OBJECT) and isinstance(operator, ast.Is | ast.IsNot):
+            return isinstance(operator, ast.IsNot)
+        is_length = isinstance(left, ast.Call) and get_called_name(left) == "len"
+        # not by `==`: what equals itself may be an object of the solution's
+        is_same = isinstance(left, ast.Name) and isinstance(right, ast.Name) and left.id == right.id
+        is_sure = (
+            isinstance(operator, ast.Is) if is_same else is_length and value == 0 and isinstance(operator, ast.GtE)
+        )
+        return is_sure or None
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id not in truths:
         name, argument = node.func.id, node.args[0] if node.args else None
         if name in ("all", "any") and isinstance(argument, ast.List | ast.Tuple | ast.Set):
-            return _fold_many(map(fold, argument.elts), is_any=name == "any")
+            return _fold_many(map(read, argument.elts), is_any=name == "any")
         if name in ("all", "any") and isinstance(argument, ast.ListComp | ast.SetComp | ast.GeneratorExp):
             # of none all are true, and not any
-            is_sure = fold(argument.elt) is (name == "all") or fold(argument.generators[0].iter) is False
+            is_sure = read(argument.elt) is (name == "all") or read(argument.generators[0].iter) is False
             return name == "all" if is_sure else None
         return (name in _TRUE or (name in ("repr", "str") and argument is not None and _has_text(argument))) or None
-    is_coroutine = isinstance(node, ast.Call) and truths.get(f"{get_called_name(node)}()")
+    is_coroutine = isinstance(node, ast.Call) and truths.get(f"{getattr(node.func, 'id', '')}()")
     return isinstance(node, ast.Lambda | ast.GeneratorExp) or is_coroutine or None
 
 
@@ -304,19 +306,7 @@ def _has_text(node: ast.expr) -> bool:
     return is_negated or (isinstance(node, _OBJECT) and not isinstance(node, ast.JoinedStr))
 
 
-def _fold_comparison(node: ast.Compare) -> bool | None:
-    """Return the truth of one comparison: of a name with itself by `is`, of what is made here with None, of a length with 0."""
-    left, operator, right = node.left, node.ops[0], node.comparators[0]
-    if isinstance(right, ast.Constant) and right.value is None and isinstance(operator, ast.Is | ast.IsNot):
-        return isinstance(operator, ast.IsNot) if isinstance(left, _OBJECT) else None
-    if isinstance(right, ast.Constant) and right.value == 0 and isinstance(operator, ast.GtE):
-        return (isinstance(left, ast.Call) and get_called_name(left) == "len") or None
-    # what equals itself may be an object of the solution's, whose `==` is tested
-    is_same = isinstance(left, ast.Name) and isinstance(right, ast.Name) and left.id == right.id
-    return (is_same and isinstance(operator, ast.Is)) or None
-
-
-def _list_truths(nodes: list[ast.AST]) -> dict[str, bool | None]:
+def list_truths(nodes: list[ast.AST]) -> dict[str, bool | None]:
     """Return the names that a program binds with their truth, where what they stand for has the same in any case, else None.
 
     So it has where it is bound once, to a function, a class or what `fold_truth` knows; a list that more is done with than
