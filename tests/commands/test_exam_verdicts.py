@@ -359,3 +359,78 @@ def test_a_prompt_that_sleeps_for_ever_is_given_up(monkeypatch):
     monkeypatch.setattr(wire, "PROMPT_SECONDS", 0.2)
 
     assert tasks.run_twice(ast.parse("import time\ntime.sleep(60)").body) == (None, {})
+
+
+CANNOT_FAIL = {
+    "a text": "assert 'f(1) == 2'",
+    "a message first": "assert 'f(1) should be 2', candidate(1) == 2",
+    "a text with values": "assert f'candidate {candidate(1)}'",
+    "the text of a comparison": "assert f'{candidate(1) == 2}'",
+    "a call of str": "assert str(candidate(1) == 2)",
+    "a call of repr": "assert repr([candidate(1)])",
+    "a type": "assert type(candidate(1))",
+    "a map": "assert map(lambda x: candidate(x) == x + 1, [1, 2])",
+    "a filter": "assert filter(lambda x: candidate(x) != x + 1, [1, 2])",
+    "pairs": "assert zip([candidate(1)], [2])",
+    "a list of results": "assert [candidate(x) == x + 1 for x in [1, 2]]",
+    "a named list": "r = [candidate(1) == 2]\nassert r",
+    "a walrus": "assert (r := [candidate(1) == 2])",
+    "a condition with two true ends": "assert True if candidate(1) == 2 else 'no'",
+    "a condition that is known": "assert candidate(1) == 2 if False else True",
+    "a negation": "assert not ''\ncandidate(1)",
+    "all of a list in a list": "assert all([[candidate(1) == 2]])",
+    "any with True": "assert any([candidate(1) == 2, True])",
+    "all of nothing": "xs = []\nassert all(candidate(x) == x + 1 for x in xs)",
+    "a lambda by its name": "same = lambda: candidate(1) == 2\nassert same",
+    "a function by its name": "def same():\n    return candidate(1) == 2\nassert same",
+    "a coroutine": "async def same():\n    return candidate(1) == 2\nassert same()",
+    "itself": "r = candidate(1)\nassert r is r",
+    "a length": "assert len(str(candidate(1))) >= 0",
+    "a list that is not None": "assert [candidate(1) == 2] is not None",
+    "assertTrue": "import unittest\nunittest.TestCase().assertTrue(f'{candidate(1) == 2}')",
+    "assertTrue of a name": "import unittest\nr = [candidate(1) == 2]\nunittest.TestCase().assertTrue(r)",
+    "assertFalse": "import unittest\nunittest.TestCase().assertFalse([])\ncandidate(1)",
+    "assertIs": "import unittest\nr = candidate(1)\nunittest.TestCase().assertIs(r, r)",
+    "assertIsNotNone": "import unittest\nunittest.TestCase().assertIsNotNone([candidate(1) == 2])",
+    "assertIsNotNone of a comparison": "import unittest\nunittest.TestCase().assertIsNotNone(candidate(1) == 2)",
+}  # fmt: skip
+MAY_FAIL = {
+    "a list that fills": "r = []\nfor x in (1, 2):\n    r.append(candidate(x))\nassert r\nassert r == [2, 3]",
+    "a list that is handed over": "r = [1]\nassert candidate(len(r)) == 2\nassert r",
+    "a name bound twice": "r = [1]\nassert r\nr = candidate(1)\nassert r == 2",
+    "a parameter": "def same(r): assert r\nsame(candidate(1) == 2)",
+    "a builtin of its own": "def map(f, x): return f(x) == 2\nassert map(candidate, 1)",
+    "not a number with itself": "r = candidate(1)\nassert r == 2\nassert not r != r",
+    "a text of a result": "assert str(candidate(1))\nassert f'{candidate(1)}' == '2'",
+    "all of a condition": "assert all([candidate(x) == x + 1 for x in [1, 2]])",
+    "some of a list": "assert [x for x in [1, 2] if candidate(x) == x + 1]",
+    "an awaited coroutine": "import asyncio\nasync def same(): return candidate(1) == 2\nasync def main(): assert await same()\nasyncio.run(main())",
+    "what equals itself": "r = candidate(1)\nassert r == r\nassert r == 2",
+    "a flag": "assert candidate(1) == 2\nran = True\nassert ran",
+    "a text by repr": "assert repr(candidate(1))\nassert candidate(1) == 2",
+    "a mark": "assert candidate(1) == 2\nassert True, 'it ran'",
+    "a condition": "assert candidate(1) == 2 if candidate(2) == 3 else False",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("forms", "verdicts"), [(CANNOT_FAIL, {"unchecked"}), (MAY_FAIL, {"separated", "in_process"})])
+def test_a_pass_of_a_test_that_cannot_fail_by_its_text_is_unchecked(tmp_path, forms, verdicts):
+    head = {"prompt": "def f(x):\n", "entry_point": "f", "canonical_solution": "    return x + 1\n"}
+    inset = {name: test.replace("\n", "\n    ") for name, test in forms.items()}
+    problems = [
+        {"task_id": name, **head, "test": f"def check(candidate):\n    {test}\n"} for name, test in inset.items()
+    ]
+
+    found = hold(tmp_path, problems, [answer(name, "def f(x): return x + 1\n") for name in forms])
+
+    seen = {row["task_id"]: {(test["passed"], test["verdict"]) for test in row["test_details"]} for row in rows(found)}
+    assert seen.keys() == forms.keys()
+    assert {name: pairs for name, pairs in seen.items() if not pairs <= {(True, label) for label in verdicts}} == {}
+
+
+def test_an_assertion_alone_that_cannot_fail_passes_unchecked(tmp_path):
+    tests = [{"assertion": "str(func(1) == 1)"}, {"assertion": "func(1) == 1"}]
+
+    (row,) = rows(hold(tmp_path, [problem("a", tests=tests)], [answer("a", GOOD)]))
+
+    assert [test["verdict"] for test in row["test_details"]] == ["unchecked", "separated"]

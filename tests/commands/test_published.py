@@ -8,6 +8,8 @@ from support.exam_kit import errors, rows, scores, write_rows
 
 from markbook.runs.api import exam
 
+FENCED = {("gpt-3.5-turbo-0613", "Mbpp/231"), ("gpt-3.5-turbo-0613", "Mbpp/437")}
+"""Right answers with a closing fence behind them, which the original ran along as if it were code."""
 RANDOM_TASKS = {"codeeval-9", "codeeval-3"}
 """Their tests draw random numbers; the original's own runs differ on them."""
 MEASURED = {
@@ -103,6 +105,7 @@ def test_mbpp_samples_pass_the_measured_tasks(shared_data, tmp_path, part):
         marked = {row["task_id"]: row["all_tests_passed"] for row in rows(run, model)}
         failed = {task for task, passed in marked.items() if not passed}
         wanted = set(measured[model]["measured_failed_ids_shared"]) & marked.keys()
+        wanted -= {task for name, task in FENCED if name == model}
         assert len(marked) > (100 if part.is_whole else 30)
         assert len(failed ^ wanted) <= 1, model
 

@@ -89,23 +89,86 @@ DISGUISED = {
 
 
 def test_an_exam_finds_code_in_every_form_in_which_replies_show_it(tmp_path):
+    assert score_replies(tmp_path, DISGUISED) == dict.fromkeys(DISGUISED, 100)
+    for name, reply in DISGUISED.items():
+        assert extract(reply, compiles, "add")[0].strip() == CODE.strip(), name
+
+
+BODY = textwrap.indent("print('solution')\nassert a is not None\nreturn a + b\n", "    ")
+WRONG = CODE.replace("a + b\n", "a - b\n")
+BLOCK = f"```python\n{CODE}```\n"
+WENT_ON = {
+    "a fence behind a function": f"{CODE}```\n",
+    "prose behind a fence": f"{CODE}```\nThis adds one.",
+    "a body": f"{BODY}```\n\nThis adds both numbers.\n",
+    "a body before a block": f"{BODY}```\n\n```python\nprint(add(1, 2))\n```",
+    "a body and a token": f"{BODY}<|endoftext|>def g",
+    "a token and a dialog": f"{CODE}<|endoftext|>\nUser: next",
+    "a begin of sentence": f"<s>{BODY}",
+    "an instruction": f"[INST]add them[/INST]\n{CODE}",
+    "a closing fence with words": f"```python\n{CODE}```then run it",
+    "a function cut off": f"{BODY}\ndef g(y):\n    return (y +",
+    "a test cut off": f"{BODY}\n\nassert add(1, 2) == 3\nassert add(",
+    "a guard cut off": f"{CODE}\nif __name__ == '__main__':\n    print(add(",
+    "a text cut off": f'{CODE}\ndef g(y):\n    """never ended',
+    "a block cut off": f"```python\n{CODE}\n# Test\nprint(add(1",
+    "an answer's tag": f"<answer>{CODE}</answer>",
+    "prose before a tag": f"Both are added.\n<answer>{CODE.rstrip()}</answer>",
+    "a tag with a dash": f"<final-answer>\n{CODE}</final-answer>",
+    "a tag with more": f'<answer lang="py">\n{CODE}</answer>',
+    "a correction": f"First:\n```python\n{WRONG}```\nThat is wrong. Corrected:\n{BLOCK}",
+    "a stub that gives None": f"Signature:\n```python\ndef add(a, b):\n    return None  # to do\n```\n\nFinal:\n{BLOCK}",
+    "a draft": f"<reasoning>\n```python\n{WRONG}```\n</reasoning>\n<answer>\n{BLOCK}</answer>",
+}  # fmt: skip
+
+
+def score_replies(tmp_path, replies):
     prompt = {"prompt": 'def add(a, b):\n    """Add them."""\n', "entry_point": "add"}
     test = "def check(candidate):\n    assert candidate(1, 2) == 3\n"
     problems = [
-        {"task_id": name, **prompt, "canonical_solution": "    return a + b\n", "test": test} for name in DISGUISED
+        {"task_id": name, **prompt, "canonical_solution": "    return a + b\n", "test": test} for name in replies
     ]
     benchmark = write_rows(tmp_path / "b.jsonl", problems)
-    rows = [{"task_id": name, "model": "m", "solution": reply} for name, reply in DISGUISED.items()]
+    rows = [{"task_id": name, "model": "m", "solution": reply} for name, reply in replies.items()]
     file = write_rows(tmp_path / "answers.jsonl", rows)
 
     code, _, err = markbook("exam", "--benchmark", benchmark, "--solutions", file, "--output", tmp_path / "out")
 
     assert code == 0, err
     (results,) = (tmp_path / "out").glob("*/m/test_results.jsonl")
-    found = map(json.loads, results.read_text(encoding="utf-8").splitlines())
-    assert {row["task_id"]: row["score"] for row in found} == dict.fromkeys(DISGUISED, 100)
-    for name, reply in DISGUISED.items():
-        assert extract(reply, compiles, "add")[0].strip() == CODE.strip(), name
+    return {row["task_id"]: row["score"] for row in map(json.loads, results.read_text(encoding="utf-8").splitlines())}
+
+
+def test_an_exam_finds_code_in_replies_that_go_on_behind_it(tmp_path):
+    helper = "```text\ndef both(a, b):\n    return a + b\n```\n```python\ndef add(a, b):\n    return both(a, b)\n```\n"
+    replies = {**WENT_ON, "a helper in a block of text": helper}
+
+    assert score_replies(tmp_path, replies) == dict.fromkeys(replies, 100)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        f"{CODE}def g(y:\n    return y\n\nprint(add(1, 2))\n",  # broken, and not by its end
+        f"{CODE}\nx = = 1\n",
+        "def add(a, b):\n    return (a +",
+        f"{CODE}\ndef add(a, b):\n    return (a +",  # which of them is meant is not known
+        "def add(a, b):\n    return both(a, b)\n\ndef both(a, b):\n    return (a +",
+        "```\ndef add(a, b:\n```\nThis adds them.",
+        "<s><s><s>",
+    ],
+)
+def test_what_a_model_broke_itself_is_left_as_it_is(reply):
+    assert extract(reply, compiles, "add") == (reply, "none")
+
+
+def test_a_correction_counts_only_where_it_is_one():
+    for reply in (
+        f"{BLOCK}\nDo not write:\n```python\n{WRONG}```\n",
+        f"{BLOCK}\nFinal output:\n```\n3\n```\n",
+        f"<reasoning>\n{BLOCK}</reasoning>\nIt adds them.",
+    ):
+        assert extract(reply, compiles, "add")[0].strip() == CODE.strip()
 
 
 @pytest.mark.parametrize(

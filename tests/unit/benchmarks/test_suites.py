@@ -227,7 +227,8 @@ def test_what_tests_claim_is_judged_in_one_place():
     for telling in ("is_always_true(", "it would pass whatever is tested"):
         assert [path.name for path, source in sources.items() if telling in source] == ["programs.py"]
     # the guest, which is alone, says the same of each
-    for claim in (*CLAIMS, "f(1) == 2", "[*f(1)]", "{**f(1)}", "f(1) or 1", "f(1) and (1,)", "f(1) or []"):
+    claims = (claim for claim, said in CLAIMS.items() if said != "a constant")
+    for claim in (*claims, "f(1) == 2", "[*f(1)]", "{**f(1)}", "f(1) or 1", "f(1) and (1,)", "f(1) or []"):
         tree = ast.parse(claim, mode="eval").body
         assert cannot_fail(tree) == is_always_true(tree), claim
 

@@ -13,6 +13,10 @@ from . import expressions
 from .expressions import get_called_name
 from .programs import is_claiming, is_claiming_name, list_asserting, list_entered, list_parts, never_goes_well
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _GIVEN = frozenset(("self", "cls", "candidate"))
 """What a function may want that is called by nobody but a runner of tests."""
@@ -155,8 +159,9 @@ def _hides_tests(nodes: list[ast.AST], inert: dict[str, bool]) -> bool:
         for part in getattr(node, "body", ())
     ]
     excused = {id(part) for statement in caught for part in expressions.nodes(statement)}
+    truths = list_truths(nodes)
     for node in nodes:
-        if id(node) not in excused and _claims_nothing(node, inert, has_mocks=has_mocks):
+        if id(node) not in excused and _claims_nothing(node, inert, truths, has_mocks=has_mocks):
             return True
         if isinstance(node, ast.Constant):
             if runs_text and type(node.value) is str and _TESTS.search(node.value):
@@ -176,53 +181,185 @@ _NO_METHODS = frozenset(("called_once", "called_once_with", "called_with", "has_
 """What a mock is asked for by mistake: it has no such methods, and is true whatever it is asked."""
 
 
-def _claims_nothing(node: ast.AST, inert: dict[str, bool], *, has_mocks: bool) -> bool:
+def _claims_nothing(node: ast.AST, inert: dict[str, bool], truths: dict[str, bool | None], *, has_mocks: bool) -> bool:
     """Whether a part of a test looks like a claim and cannot fail by what is tested, by its own text."""
     if isinstance(node, ast.Expr):
         return isinstance(node.value, ast.Compare)
     if isinstance(node, ast.Assert):
-        return cannot_fail(node.test)
+        return cannot_fail(node.test, truths)
     if isinstance(node, ast.Call):
         name, message = get_called_name(node), node.args[1] if len(node.args) > 1 else None
         is_text = not isinstance(message, ast.Constant | ast.List | ast.Tuple | ast.Dict) or (
             isinstance(message, ast.Constant) and isinstance(message.value, str | bool | None)
         )
         is_taken_for_value = name in ("assertTrue", "assertFalse") and not is_text
-        if name == "assertTrue" and any(map(cannot_fail, node.args[:1])):
+        first, second = node.args[:1] or [ast.Constant(None)], node.args[1:2] or [ast.Constant(0)]
+        claims = {
+            "assertTrue": first[0],
+            "assertFalse": ast.UnaryOp(ast.Not(), first[0]),
+            "assertIs": ast.Compare(first[0], [ast.Is()], second),
+            "assertIsNotNone": ast.Compare(first[0], [ast.IsNot()], [ast.Constant(None)]),
+        }
+        if name in claims and cannot_fail(claims[name], truths):
             return True
         return is_taken_for_value or (has_mocks and isinstance(node.func, ast.Attribute) and name in _NO_METHODS)
     if isinstance(node, ast.comprehension):
-        return _is_empty(node.iter)
+        return _is_empty(node.iter, truths)
     if isinstance(node, _Function) and node.name.startswith("test") and inert.get(node.name) is False:
         return True
     statements = getattr(node, "body", None)
     body: list[ast.stmt] = statements if isinstance(statements, list) else []
     ends = (number for number, part in enumerate(body, 1) if isinstance(part, ast.Return | ast.Break | ast.Continue))
     dead = body[next(ends, len(body)) :]
-    if isinstance(node, ast.For | ast.AsyncFor) and _is_empty(node.iter):
+    if isinstance(node, ast.For | ast.AsyncFor) and _is_empty(node.iter, truths):
         dead = body
-    if isinstance(node, ast.If | ast.While) and isinstance(node.test, ast.Constant) and not node.test.value:
+    if isinstance(node, ast.If | ast.While) and fold_truth(node.test, truths) is False:
         dead = body
     return any(find_claim(part, inert) for statement in dead for part in expressions.nodes(statement))
 
 
-def cannot_fail(claim: ast.expr) -> bool:
-    """Whether a claim is true whatever is tested: what `testcode` refuses where it stands alone, which the guest cannot import."""
-    if isinstance(claim, ast.BoolOp) and isinstance(claim.op, ast.Or):
-        return any(cannot_fail(part) or (isinstance(part, ast.Constant) and bool(part.value)) for part in claim.values)
-    if isinstance(claim, ast.Dict):
-        return any(key is not None for key in claim.keys)
-    parts = claim.elts if isinstance(claim, ast.Tuple | ast.List | ast.Set) else ()
-    return isinstance(claim, ast.Lambda | ast.GeneratorExp) or any(not isinstance(part, ast.Starred) for part in parts)
+def cannot_fail(claim: ast.expr, truths: dict[str, bool | None] | None = None) -> bool:
+    """Whether a claim is true whatever is tested; a number or `True` alone only says that what is before it ran."""
+    is_mark = isinstance(claim, ast.Constant) and not isinstance(claim.value, str | bytes)
+    return not is_mark and fold_truth(claim, truths or {}) is True
 
 
-def _is_empty(values: ast.expr) -> bool:
+_TRUE = frozenset(("enumerate", "filter", "iter", "map", "object", "reversed", "type", "zip"))
+"""What is true whatever these are called with."""
+_COMPREHENSION = ast.ListComp | ast.SetComp | ast.DictComp
+_DISPLAY = ast.List | ast.Tuple | ast.Set | ast.Dict | _COMPREHENSION
+_OBJECT = _DISPLAY | ast.Compare | ast.JoinedStr | ast.Lambda | ast.GeneratorExp
+"""Expressions that are not None, whatever is in them; no text of them is empty, but for that of a text."""
+
+
+def fold_truth(node: ast.expr, truths: dict[str, bool | None]) -> bool | None:
+    """Return whether an expression is true or false whatever is tested; None where that may hang on the solution.
+
+    Args:
+        node: the expression.
+        truths: what `list_truths` says of names.
+    """
+
+    def read(part: ast.expr) -> bool | None:
+        return fold_truth(part, truths)
+
+    node = node.value if isinstance(node, ast.NamedExpr) else node
+    if isinstance(node, ast.Constant | ast.Name):
+        return bool(node.value) if isinstance(node, ast.Constant) else truths.get(node.id)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        truth = read(node.operand)
+        return None if truth is None else not truth
+    if isinstance(node, ast.BoolOp):
+        return _fold_many(map(read, node.values), is_any=isinstance(node.op, ast.Or))
+    if isinstance(node, ast.IfExp):
+        test, truth, other = map(read, (node.test, node.body, node.orelse))
+        return truth if test or truth is other else other if test is False else None
+    if isinstance(node, ast.JoinedStr):
+        return any(map(_has_text, node.values)) or None
+    if isinstance(node, ast.List | ast.Tuple | ast.Set | ast.Dict):
+        items = node.keys if isinstance(node, ast.Dict) else node.elts
+        has_own = any(not (item is None or isinstance(item, ast.Starred)) for item in items)
+        return True if has_own else None if items else False
+    if isinstance(node, _COMPREHENSION):
+        first = node.generators[0]
+        is_all = len(node.generators) == 1 and not first.ifs and isinstance(first.iter, _DISPLAY | ast.Constant)
+        truth = read(first.iter)
+        return truth if is_all or truth is False else None
+    if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        left, operator, right = node.left, node.ops[0], node.comparators[0]
+        value = right.value if isinstance(right, ast.Constant) else ...
+        if value is None and isinstance(left, _OBJECT) and isinstance(operator, ast.Is | ast.IsNot):
+            return isinstance(operator, ast.IsNot)
+        is_length = isinstance(left, ast.Call) and get_called_name(left) == "len"
+        # not by `==`: what equals itself may be an object of the solution's
+        is_same = isinstance(left, ast.Name) and isinstance(right, ast.Name) and left.id == right.id
+        is_sure = (
+            isinstance(operator, ast.Is) if is_same else is_length and value == 0 and isinstance(operator, ast.GtE)
+        )
+        return is_sure or None
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id not in truths:
+        name, argument = node.func.id, node.args[0] if node.args else None
+        if name in ("all", "any") and isinstance(argument, ast.List | ast.Tuple | ast.Set):
+            return _fold_many(map(read, argument.elts), is_any=name == "any")
+        if name in ("all", "any") and isinstance(argument, ast.ListComp | ast.SetComp | ast.GeneratorExp):
+            # of none all are true, and not any
+            is_sure = read(argument.elt) is (name == "all") or read(argument.generators[0].iter) is False
+            return name == "all" if is_sure else None
+        return (name in _TRUE or (name in ("repr", "str") and argument is not None and _has_text(argument))) or None
+    is_coroutine = isinstance(node, ast.Call) and truths.get(f"{getattr(node.func, 'id', '')}()")
+    return isinstance(node, ast.Lambda | ast.GeneratorExp) or is_coroutine or None
+
+
+def _fold_many(parts: Iterable[bool | None], *, is_any: bool) -> bool | None:
+    """Return the truth of `any` or `all` of these."""
+    truths = set(parts)
+    return is_any if is_any in truths else None if None in truths else not is_any
+
+
+def _has_text(node: ast.expr) -> bool:
+    """Whether what `str` makes of an expression, or a text with it in braces, is not empty."""
+    if isinstance(node, ast.FormattedValue):
+        return not node.format_spec and _has_text(node.value)
+    if isinstance(node, ast.Constant):
+        return bool(str(node.value))
+    is_negated = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+    return is_negated or (isinstance(node, _OBJECT) and not isinstance(node, ast.JoinedStr))
+
+
+def list_truths(nodes: list[ast.AST]) -> dict[str, bool | None]:
+    """Return the names that a program binds with their truth, where what they stand for has the same in any case, else None.
+
+    So it has where it is bound once, to a function, a class or what `fold_truth` knows; a list that more is done with than
+    to go through it and to claim it may have been changed. Under `name()` stands that a call only makes a coroutine.
+    """
+    bindings: dict[str, list[ast.AST]] = {}
+    values: dict[int, ast.expr] = {}
+    looked_at: set[int] = set()
+    for node in nodes:
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            values[id(node.targets[0])] = node.value
+        elif isinstance(node, ast.Assert):
+            looked_at.add(id(node.test))
+        elif isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
+            looked_at.add(id(node.iter))
+        elif isinstance(node, ast.Call) and (is_claiming(node) or get_called_name(node) in ("enumerate", "zip")):
+            looked_at |= set(map(id, node.args))
+    for node in nodes:
+        if isinstance(node, ast.Name):
+            if not isinstance(node.ctx, ast.Load):
+                bindings.setdefault(node.id, []).append(values.get(id(node), node))
+            continue
+        name = getattr(node, "asname", None) or getattr(node, "name", None)
+        name = node.arg if isinstance(node, ast.arg) else str(name or "").partition(".")[0]
+        bindings.setdefault(name, []).append(node)
+    changeable = {
+        node.id
+        for node in nodes
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and id(node) not in looked_at
+    }
+    truths: dict[str, bool | None] = {}
+    for name, bound in bindings.items():
+        value, truths[name] = bound[0], None
+        if len(bound) > 1:
+            continue
+        if isinstance(value, _Function | ast.ClassDef) and not value.decorator_list:
+            truths[name] = True
+            if isinstance(value, ast.AsyncFunctionDef):
+                truths[f"{name}()"] = True
+        elif isinstance(value, ast.expr) and not (
+            isinstance(value, ast.Constant) or (isinstance(value, _DISPLAY) and name in changeable)
+        ):  # a constant marks what was come by
+            truths[name] = fold_truth(value, truths)
+    return truths
+
+
+def _is_empty(values: ast.expr, truths: dict[str, bool | None]) -> bool:
     """Whether nothing is gone through: an empty list, or such a one beside others."""
     if isinstance(values, ast.Call):
         name, args = get_called_name(values), values.args
         is_zero = name == "range" and len(args) == 1 and isinstance(args[0], ast.Constant) and not args[0].value
-        return is_zero or (name in ("zip", "enumerate") and any(map(_is_empty, args)))
-    return isinstance(values, ast.List | ast.Tuple) and not values.elts
+        return is_zero or (name in ("zip", "enumerate") and any(_is_empty(arg, truths) for arg in args))
+    return fold_truth(values, truths) is False
 
 
 _CAUGHT = frozenset(("", "AssertionError", "Exception", "BaseException"))

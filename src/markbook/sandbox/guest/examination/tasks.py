@@ -10,7 +10,7 @@ from collections import Counter
 from .. import wire
 from ..marking import Compiled
 from . import expressions, rules
-from .claims import find_claim, list_inert, required_parts, unheard_parts
+from .claims import cannot_fail, find_claim, list_inert, required_parts, unheard_parts
 from .expressions import LOOKS_UP, flows, get_called_name, parse, trace_names
 from .lending import Lending
 from .programs import BrokenTest, compile_test, portable, repeated_parts
@@ -264,7 +264,8 @@ class CompiledTests:
         self.draws.append(any(map(_draws, nodes)))
         inert = list_inert(nodes)
         claims = any(test.get(part) for part in _CLAIMS) or any(find_claim(node, inert) for node in nodes)
-        self.silent.append(not claims)
+        alone = trees[2].body if trees[2] else []
+        self.silent.append(not claims or any(isinstance(part, ast.Expr) and cannot_fail(part.value) for part in alone))
         self.required.append([] if program is None else required_parts(program, inert))
         self.unheard.append(frozenset() if program is None else unheard_parts(program))
         used = names_used(nodes)  # before the program is changed
