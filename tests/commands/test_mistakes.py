@@ -114,7 +114,7 @@ MISTAKES = [
     ("run rows.jsonl --predictions said.jsonl", 2, "a task is a YAML file"),
     ("run task.yaml --model opnai:gpt-4o", 2, "opnai", "did you mean 'openai'"),
     ("run task.yaml --model openai:m --base-url 127.0.0.1:8000", 2, "not an address of a server", "http://"),
-    ("run task.yaml --model openai:m --base-url http://127.0.0.1:9/v1", 2, "127.0.0.1:9"),
+    ("run task.yaml --model openai:m --base-url http://127.0.0.1:9/v1", 3, "127.0.0.1:9"),
     *(
         (f"{command} --base-url {address}", 2, f"'{address}' is not an address of a server")
         for command in (

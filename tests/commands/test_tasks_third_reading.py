@@ -15,6 +15,7 @@ import markbook
 from markbook.errors import ConfigError
 from markbook.results.kind import open_results
 from markbook.store import open_run
+from markbook.store.reader import digest_identity
 
 OWN = 'name: demo\ndata: {path: rows.jsonl, id: id}\nprompt: "{{ q }}"\nreference: "{{ a }}"\n'
 GENERATED = (
@@ -438,6 +439,29 @@ def test_a_run_is_not_resumed_with_rows_that_were_drawn_anew(folder):
     assert code == 2
     assert "prompts_and_targets" in messages
     assert (run / "results.jsonl").read_bytes() == before
+
+
+@pytest.mark.parametrize(("recorded", "code_expected"), [("neither", 0), ("one", 2)])
+def test_a_run_from_before_digests_of_python_files_goes_on(recorded, code_expected, folder, caplog):
+    task(
+        folder, GENERATED + "process_docs: !function utils.draw\nmetric_list: [{metric: !function other.hit}]\n", A_ROWS
+    )
+    (folder / "utils.py").write_text("def draw(docs):\n    return list(docs)\n")
+    (folder / "other.py").write_text("def hit(references, predictions):\n    return 1.0\n")
+    said(folder, ["A", "B"])
+    run_task("--output", "out")
+    run = only_run(folder / "out")
+    record = json.loads((run / "run.json").read_text())
+    for name in ["demo/code/utils.py", "demo/code/other.py"][: 2 if recorded == "neither" else 1]:
+        del record["inputs"][name]
+    record["identity"] = digest_identity(record["command"], record["config"], record["inputs"])
+    (run / "run.json").write_text(json.dumps(record))
+
+    code, _, messages = run_task("--resume", run)
+
+    assert code == code_expected, messages
+    assert ("kept no demo/code/utils.py, demo/code/other.py: what" in caplog.text) is (recorded == "neither")
+    assert ("what differs: inputs.demo/code/utils.py" in messages) is (recorded == "one")
 
 
 def test_a_list_of_one_stays_a_list_through_filters(folder):

@@ -234,6 +234,6 @@ def test_a_server_that_is_not_there_is_named_at_once_and_nothing_is_written(fold
 
     code, _, told = command("run", "lm.yaml", "--model", "openai:m", "--base-url", "http://127.0.0.1:1/v1")
 
-    assert code == 2
+    assert code == 3
     assert "no server answers at http://127.0.0.1:1: Connection refused" in told
     assert not (folder / "generated").exists()

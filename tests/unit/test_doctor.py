@@ -20,7 +20,7 @@ def test_the_exit_code_says_whether_solutions_can_be_run():
     result = CliRunner().invoke(command, ["--json"], standalone_mode=False)
     found = json.loads(result.output)
 
-    assert result.return_value == (0 if found["fit"] else 3)
+    assert result.return_value == (0 if found["fit"] else 4)
     assert found["isolation"] in {"A", "B", "C", "D"}
 
 

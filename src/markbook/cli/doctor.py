@@ -123,7 +123,7 @@ _LEVELS = {
 def command(*, as_json: bool) -> int:
     """Check sandbox support layer by layer, and list installed extras.
 
-    Exits with 3 where `--isolation auto` would refuse to run.
+    Exits with 4 where `--isolation auto` would refuse to run.
     """
     finding = examine()
     if as_json:
@@ -154,4 +154,4 @@ def command(*, as_json: bool) -> int:
         click.echo("Write access")
         for name, can in finding.writable.items():
             click.echo(f"  {'ok    ' if can else 'FAILED'}  {name}")
-    return 0 if finding.is_fit else 3
+    return 0 if finding.is_fit else EnvironmentUnfitError.exit_code

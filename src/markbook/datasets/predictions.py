@@ -377,7 +377,16 @@ def _match(
     by_place = {sample.row.place: sample.id for sample in samples if sample.row is not None}
     by_id = dict.fromkeys(by_place.values())
     has_names = any(name != str(number) for number, name in by_place.items())
-    numbers_itself = named and not has_names and _number_themselves(predictions, by_place, by_id)
+    # Ids beside places are numbers of the answers' own if they count the file's rows, or if many of them name no row.
+    ids: dict[str, str] = {}
+    n_same = n_unknown = 0
+    for prediction in predictions if named and not has_names else ():
+        if prediction.doc_id is not None and prediction.ids and prediction.source not in ids:
+            ids[prediction.source] = name = prediction.ids[0]
+            n_same += name == by_place.get(prediction.doc_id)
+            n_unknown += name not in by_id
+    is_count = any(list(ids.values()) == [str(n + start) for n in range(len(ids))] for start in (0, 1))
+    numbers_itself = len(ids) > 1 and 2 * n_same <= len(ids) and (is_count or n_unknown > 0)
     if not named:
         rows = list(dict.fromkeys(prediction.source for prediction in predictions))
         if len(rows) != len(samples):
@@ -427,24 +436,6 @@ def _match(
         ]
         answers.attempts.add(sample_id, attempts)
     return entries_by_sample
-
-
-def _number_themselves(
-    predictions: Sequence[Prediction], by_place: Mapping[int, str], by_id: Mapping[str, None]
-) -> bool:
-    """Whether the ids beside places are numbers of the answers' own: those of their rows, or such that many name no row.
-
-    Else an id that names another row than the place does contradicts it.
-    """
-    ids: dict[str, str] = {}
-    n_same = n_unknown = 0
-    for prediction in predictions:
-        if prediction.doc_id is not None and prediction.ids and prediction.source not in ids:
-            ids[prediction.source] = name = prediction.ids[0]
-            n_same += name == by_place.get(prediction.doc_id)
-            n_unknown += name not in by_id
-    is_count = any(list(ids.values()) == [str(n + first) for n in range(len(ids))] for first in (0, 1))
-    return len(ids) > 1 and 2 * n_same <= len(ids) and (is_count or n_unknown > 0)
 
 
 def _order_answers(

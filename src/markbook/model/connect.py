@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from typing import Any, get_args
 from urllib.parse import urlsplit
 
-from markbook.errors import MarkbookError, UsageError, suggest
+from markbook.errors import IncompleteError, MarkbookError, UsageError, suggest
 from markbook.installed import version
 from markbook.model.budget import Price, listed_price, parse_price
 from markbook.model.chat import LeanServer
@@ -255,11 +255,11 @@ def check_reached(address: Address) -> None:
     """Find out whether anything listens; nothing is asked.
 
     Raises:
-        UsageError: nothing does, with the address.
+        IncompleteError: nothing does, with the address.
     """
     try:
         socket.create_connection((address.host, address.port), timeout=_CONNECT_SECONDS).close()
     except OSError as error:
         why = error.strerror or str(error)
         hint = "is it running, and is --base-url right?"
-        raise UsageError(f"no server answers at {address.origin}: {why}", hint=hint) from error
+        raise IncompleteError(f"no server answers at {address.origin}: {why}", hint=hint) from error

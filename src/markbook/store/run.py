@@ -12,7 +12,7 @@ A run folder has three parts, written in this order:
   the run is finished; before it the run is resumable, after it nothing of it changes.
 
 Taking up again (`resume`) needs no other state than these files. The lock is taken first. The manifest must have the same
-identity: the same rows would else be mixed with those of another config or of inputs that changed. A config key that an
+identity: the same rows would else be mixed with those of another config or of inputs that changed. A key that an
 earlier version did not write is passed over, and that is said (`Manifest.recent`). If the run was finished, its journal is
 compared with the seal, and damage is repaired by keeping the whole rows. Then the journal is reopened: its keys are what is
 done, and a caller asks `has` before it does any work. Rows are added at most once for a key, also by several threads, so a
@@ -62,7 +62,7 @@ class Manifest:
     extra: Mapping[str, Any] = field(default_factory=dict)
     """What a reader wants to know and resuming does not depend on (isolation, paths, worker count)."""
     recent: Sequence[str] = ()
-    """Keys of `config` that earlier versions did not write: a run without one is resumed, unchecked in this, and that is said."""
+    """Keys of `config` and `inputs` that earlier versions did not write: a run without them is resumed, unchecked, and that is said."""
 
     @property
     def identity(self) -> str:
@@ -326,11 +326,12 @@ def _storage_error(what: str, path: Path, error: OSError) -> StorageError:
 def _check_same(old: Mapping[str, object], manifest: Manifest, folder: Path) -> None:
     if old.get("identity") == manifest.identity:
         return
-    before = old.get("config")
-    recent = [name for name in manifest.recent if name in manifest.config]
-    absent = [name for name in recent if isinstance(before, Mapping) and name not in before]
-    config = {name: value for name, value in manifest.config.items() if name not in absent}
-    if absent and old.get("identity") == digest_identity(manifest.command, config, manifest.inputs):
+    before, digests = (own if isinstance(own := old.get(part), Mapping) else {} for part in ("config", "inputs"))
+    absent = [name for name in manifest.recent if name in manifest.config and name not in before]
+    if not any(name in digests for name in manifest.recent):  # one that keeps some files' digests keeps all
+        absent += [name for name in manifest.recent if name in manifest.inputs]
+    config, inputs = ({key: new[key] for key in new if key not in absent} for new in (manifest.config, manifest.inputs))
+    if absent and old.get("identity") == digest_identity(manifest.command, config, inputs):
         names = ", ".join(absent)
         _log.warning(
             "%s: an earlier version made this run and kept no %s: what belongs to it is not checked", folder, names
@@ -340,8 +341,7 @@ def _check_same(old: Mapping[str, object], manifest: Manifest, folder: Path) -> 
         what = f"it was made by `markbook {old.get('command')}`"
     else:
         changed: list[str] = []
-        for part, new in (("config", manifest.config), ("inputs", manifest.inputs)):
-            own = written if isinstance(written := old.get(part), Mapping) else {}
+        for part, own, new in (("config", before, manifest.config), ("inputs", digests, manifest.inputs)):
             both = sorted({*own, *new})
             changed += [f"{part}.{name}" for name in both if encode(own.get(name)) != encode(new.get(name))]
         what = "what differs: " + ", ".join(changed[:8])

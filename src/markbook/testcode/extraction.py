@@ -371,7 +371,13 @@ def _list_disguised(reply: str) -> Iterator[str]:
     for here in islice(_HERE.finditer(reply), 8):
         if end := re.compile(rf"^{here[1]}\s*$", re.MULTILINE).search(reply, here.end()):
             yield reply[here.end() : end.start()]
-    yield _drop_results(_SHELL.findall(reply))
+    typed = [line.rstrip("\r") for _, line in _SHELL.findall(reply)]
+    session = programs.parse("\n".join(typed))
+    # without the expressions of which the shell showed the values
+    for node in session.body if session else ():
+        if isinstance(node, ast.Expr) and node.end_lineno:
+            typed[node.lineno - 1 : node.end_lineno] = [""] * (node.end_lineno - node.lineno + 1)
+    yield "\n".join([*typed, ""])
     if reply.translate(_BLANKS) != reply:
         yield from (text for _, text in _candidates(reply.translate(_BLANKS)))
     for part in islice(_OTHER_FRAME.split(reply), 24):
@@ -383,25 +389,11 @@ def _list_disguised(reply: str) -> Iterator[str]:
         elif numbered and int(number) == len(numbered[-1]) + 1:
             numbered[-1].append(line)
     yield from ("\n".join(lines) + "\n" for lines in numbered[:8])
-    inset = list[str]()
     # what a reply begins with further in goes on with its prompt
-    for line in [*(reply.lstrip(" \t") if reply[:1].isspace() else reply).split("\n"), "."]:
-        if not line.strip() or line[0] in " \t>":
-            inset.append(line)
-        elif inset:
-            first = next((line for line in inset if line.strip()), "")
-            yield _unindent(inset, first[: len(first) - len(first.lstrip(" \t>"))])
-            inset = []
-
-
-def _drop_results(typed: Sequence[tuple[str, str]]) -> str:
-    """Return what was typed into a shell, without the expressions of which it showed the values."""
-    lines = [line.rstrip("\r") for _, line in typed]
-    tree = programs.parse("\n".join(lines))
-    for node in tree.body if tree else ():
-        if isinstance(node, ast.Expr) and node.end_lineno:
-            lines[node.lineno - 1 : node.end_lineno] = [""] * (node.end_lineno - node.lineno + 1)
-    return "\n".join([*lines, ""])
+    for is_inset, group in itertools.groupby(reply.lstrip(" \t").split("\n"), lambda line: line[:1] in " \t\r>"):
+        lines = list(group) if is_inset else []
+        first = next((line for line in lines if line.strip()), "")
+        yield _unindent(lines, first[: len(first) - len(first.lstrip(" \t>"))])
 
 
 # The answer in a reply that is written in another language than Python: no parser, only lines.

@@ -9,7 +9,7 @@ from support.fake_openai import FakeOpenAI, Reply, text
 from support.load import PATIENCE
 
 from markbook import plugins
-from markbook.errors import UsageError
+from markbook.errors import IncompleteError, UsageError
 from markbook.model import GenerationSettings, PromptRequest
 from markbook.model.budget import Price, parse_price
 from markbook.model.connect import lean_address
@@ -231,7 +231,7 @@ def test_a_price_without_a_word_on_cached_tokens_bills_them_in_full():
 def test_a_server_that_is_not_there_is_named_before_anything_is_asked():
     generator = plugins.create("generators", "model", model="openai:m", base_url="http://127.0.0.1:1/v1")
 
-    with pytest.raises(UsageError, match=r"no server answers at http://127\.0\.0\.1:1: Connection refused"):
+    with pytest.raises(IncompleteError, match=r"no server answers at http://127\.0\.0\.1:1: Connection refused"):
         generator.check()
 
 

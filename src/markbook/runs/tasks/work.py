@@ -359,7 +359,7 @@ def _manifest(work: Plan, options: TaskOptions, stop: Stopping | None) -> Manife
         json.loads(json.dumps(config)),
         work.inputs,
         extra,
-        recent=("prompts_and_targets", JUDGE_ADDRESSES, OPENED),
+        recent=("prompts_and_targets", JUDGE_ADDRESSES, OPENED, *(name for plan in work.tasks for name in plan.code)),
     )
 
 
