@@ -267,7 +267,10 @@ CHANGED = {
 
 
 def asked(folder, name, *, good, how=lambda task: task, more=()):
-    write_rows(folder / "said.jsonl", [{"id": row["id"], "prediction": row["a"] if at < good else "no"} for at, row in enumerate(ROWS)])
+    write_rows(
+        folder / "said.jsonl",
+        [{"id": row["id"], "prediction": row["a"] if at < good else "no"} for at, row in enumerate(ROWS)],
+    )
     (folder / "task.yaml").write_text(how(TASK + "  - exact_match\n"))
     code, _, messages = command("run", "task.yaml", "--predictions", "said.jsonl", "--output", name, *more)
     return code, messages, only_run(folder / name)
@@ -280,7 +283,9 @@ def test_what_models_were_asked_otherwise_is_told_by_compare_and_gates_and_refus
 
     code, messages, new = asked(folder, "new", good=0, how=CHANGED[part], more=("--fail-if-worse", old))
     compared, noise = command("compare", old, new, "--json"), command("noise", old, new)
-    _, stopped, _ = asked(folder, "stopped", good=0, how=CHANGED[part], more=("--against", old, "--stop-when", "decided"))
+    _, stopped, _ = asked(
+        folder, "stopped", good=0, how=CHANGED[part], more=("--against", old, "--stop-when", "decided")
+    )
 
     assert (code, compared[0], noise[0]) == (1, 0, 2)
     assert words in messages
@@ -351,31 +356,43 @@ def test_no_order_of_files_or_rows_moves_headline_advice_or_a_last_digit(folder)
         rows = [{"item": f"i{at:02}", "model": model, "score": int(mark)} for at, mark in enumerate(values)]
         write_rows(folder / f"{model}.jsonl", rows)
     draw = random.Random(3)
-    rows = [{"item": f"i{at}", "model": model, "score": draw.random(), "cluster": f"c{at // 3}"} for at in range(24) for model in "abc"]
+    rows = [
+        {"item": f"i{at}", "model": model, "score": draw.random(), "cluster": f"c{at // 3}"}
+        for at in range(24)
+        for model in "abc"
+    ]
 
     outputs = {command("compare", *(f"{model}.jsonl" for model in order))[1] for order in ("abc", "acb", "cba")}
     for drop in ((), ("cluster",)):
         orders = set()
         for _ in range(4):
             draw.shuffle(rows)
-            write_rows(folder / "rows.jsonl", [{key: value for key, value in row.items() if key not in drop} for row in rows])
+            write_rows(
+                folder / "rows.jsonl", [{key: value for key, value in row.items() if key not in drop} for row in rows]
+            )
             orders.add(command("compare", "rows.jsonl", "--json")[1])
         assert len(orders) == 1
 
     assert len(outputs) == 1
 
 
-@pytest.mark.parametrize("more", [(), ("--cluster", "c"), ("--stratum", "s"), ("--by", "s"), ("--cluster", "c", "--stratum", "s")])
+@pytest.mark.parametrize(
+    "more", [(), ("--cluster", "c"), ("--stratum", "s"), ("--by", "s"), ("--cluster", "c", "--stratum", "s")]
+)
 def test_no_order_of_rows_moves_a_corrected_mean(folder, more):
     draw = random.Random(5)
     rows = [{"id": f"i{at}", "score": draw.random(), "c": f"c{at // 4}", "s": "abc"[at % 3]} for at in range(120)]
-    labels = [{"id": row["id"], "label": float(row["score"] + draw.random() * 0.3 > 0.6), "rater": "r"} for row in rows[::3]]
+    labels = [
+        {"id": row["id"], "label": float(row["score"] + draw.random() * 0.3 > 0.6), "rater": "r"} for row in rows[::3]
+    ]
     reports = set()
     for _ in range(4):
         draw.shuffle(rows)
         draw.shuffle(labels)
         write_rows(folder / "judged.jsonl", rows)
         write_rows(folder / "labels.jsonl", labels)
-        reports.add(command("judge", "correct", "--judged", "judged.jsonl", "--labels", "labels.jsonl", *more, "--json")[1])
+        reports.add(
+            command("judge", "correct", "--judged", "judged.jsonl", "--labels", "labels.jsonl", *more, "--json")[1]
+        )
 
     assert len(reports) == 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -166,22 +166,10 @@ class EveryEvalEver:
         lost: Counter[str] = Counter()
         about = mapping(_beside(_record(path)))
         results = objects(about.get("evaluation_results"))
-        metrics = {words(result.get("evaluation_result_id")): _metric(result) for result in results}
-        ids_by_name: dict[tuple[str, str], set[str]] = {}
-        metrics_of: dict[tuple[str, str, str], set[str]] = {}
-        for record in read_records(path, Counter()):
-            model, name = words(record.get("model_id")).strip(), str(record.get("evaluation_name") or "")
-            evaluation, result_id = words(record.get("evaluation_id")), words(record.get("evaluation_result_id"))
-            ids_by_name.setdefault((model, name), set()).add(evaluation)
-            metrics_of.setdefault((model, name, evaluation), set()).add(metrics.get(result_id, result_id))
+        ids_by_name, metrics = _survey(path, results)
         has_models = any(model for model, _ in ids_by_name)
-        # A sample has a row for each metric of its evaluation: these are no attempts, and no one number.
-        has_several = any(len(several) > 1 for several in metrics_of.values())
-        if has_several:
-            lower, _, notes = _lower(path, set().union(*metrics_of.values()), of=_metric)
-            mixed = False
-        else:
-            lower, mixed, notes = _lower(path, {name for _, name in ids_by_name})
+        part = _metric if metrics else _name
+        lower, mixed, notes = _lower(path, set(metrics.values()) or {name for _, name in ids_by_name}, part)
         # Rows of one model that only the evaluation's id tells apart are of several; by one name they are repeats.
         is_nameless = any(len(ids) > 1 for (_, name), ids in ids_by_name.items() if not name)
         notes += [
@@ -190,9 +178,7 @@ class EveryEvalEver:
             if name and len(ids) > 1
         ]
         with_unknown = {
-            (_metric if has_several else _name)(result)
-            for result in results
-            if mapping(result.get("metric_config")).get("has_unknown_level")
+            part(result) for result in results if mapping(result.get("metric_config")).get("has_unknown_level")
         }
         rows, version = MarkedRows(counts=True), ""
         answers: RightAnswers = []
@@ -207,9 +193,8 @@ class EveryEvalEver:
             name, sample = str(record.get("evaluation_name") or ""), words(record.get("sample_id"))
             prefix = name or (words(record.get("evaluation_id")) if is_nameless else "")
             value = read_value(mapping(record.get("evaluation")).get("score"))
-            result_id = words(record.get("evaluation_result_id"))
-            metric = metrics.get(result_id, result_id) if has_several else "score"
-            if value == -1 and (metric if has_several else name) in with_unknown:
+            metric = metrics.get(words(record.get("evaluation_result_id")), "score")
+            if value == -1 and (metric if metrics else name) in with_unknown:
                 value = Missing(MissingKind.UNDEFINED, "the level is unknown")
             reply, digest = mapping(record.get("output")).get("raw"), record.get("sample_hash")
             content = f"every-eval-ever:{digest}" if isinstance(digest, str) and digest else ""
@@ -222,7 +207,7 @@ class EveryEvalEver:
             rows.append(
                 Row(
                     model or file_stem(path), called,
-                    {lower_name("score") if mixed and name in lower else metric:
+                    {lower_name("score") if mixed and not metrics and name in lower else metric:
                         missing_failure(record["error"]) if is_failure(record.get("error")) else value},
                     0, cut_text(question), cut_text(reply[0] if isinstance(reply, list) and reply else reply), content,
                 )
@@ -232,31 +217,59 @@ class EveryEvalEver:
             lower_name("score"): "lower",
             "score": "lower" if lower and not mixed else "higher",
         }
-        if has_several:
+        if metrics:
             directions = {name: "lower" if name in lower else "higher" for name in rows.inside}
         columns = collect_columns(rows, first=["score"], directions=directions)
-        settings: dict[str, dict[str, object]] = {name: {} for _, name in ids_by_name}
-        is_ours = mapping(about.get("eval_library")).get("name") == "markbook"  # which describes a metric by its name
-        by_metric: dict[str, dict[str, str]] = {}
-        for result in results:
-            own = settings.setdefault(_name(result), {}) if not has_several else {}
-            own |= _list_settings(result)
-            own["metric"] = mapping(result.get("metric_config")).get("evaluation_description") if is_ours else None
-            if has_several:
-                by_metric.setdefault(_metric(result), {})[_name(result)] = sign_facts(own)
-        signatures = {name: sign_measure("every-eval-ever", facts) for name, facts in settings.items()}
+        signatures, signed = _sign_results(about, {name for _, name in ids_by_name}, by_metric=bool(metrics))
         signatures |= sign_answers("every-eval-ever", answers, prompts)
-        return Marked(rows, columns, version, dict(lost), tuple(notes), signatures, by_metric)
+        return Marked(rows, columns, version, dict(lost), tuple(notes), signatures, signed)
 
 
-def _name(result: Mapping[str, object]) -> str:
-    return str(result.get("evaluation_name") or "")
+def _sign_results(
+    about: Mapping[str, object], names: Collection[str], *, by_metric: bool
+) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
+    """Return what a record says of how each evaluation was measured, and of each metric where they have several."""
+    settings: dict[str, dict[str, object]] = {name: {} for name in names}
+    is_ours = mapping(about.get("eval_library")).get("name") == "markbook"  # which describes a metric by its name
+    signed: dict[str, dict[str, str]] = {}
+    for result in objects(about.get("evaluation_results")):
+        own = {} if by_metric else settings.setdefault(_name(result), {})
+        own |= _list_settings(result)
+        own["metric"] = mapping(result.get("metric_config")).get("evaluation_description") if is_ours else None
+        if by_metric:
+            signed.setdefault(_metric(result), {})[_name(result)] = sign_facts(own)
+    return {name: sign_measure("every-eval-ever", facts) for name, facts in settings.items()}, signed
+
+
+def _name(record: Mapping[str, object]) -> str:
+    return str(record.get("evaluation_name") or "")
 
 
 def _metric(result: Mapping[str, object]) -> str:
-    """Return what the metric of a result is called, by its id where it has no name."""
-    about = mapping(result.get("metric_config"))
-    return words(about.get("metric_name") or about.get("metric_id") or result.get("evaluation_result_id")) or "score"
+    """Return what the metric of a result is called, by its id where it has no name; with its parameters, such as k."""
+    about, given = mapping(result.get("metric_config")), result.get("evaluation_result_id")
+    parameters = ", ".join(f"{name}={words(value)}" for name, value in mapping(about.get("metric_parameters")).items())
+    name = words(about.get("metric_name") or about.get("metric_id") or given) or "score"
+    return f"{name} ({parameters})" if parameters else name
+
+
+def _survey(
+    path: Path, results: Sequence[Mapping[str, object]]
+) -> tuple[dict[tuple[str, str], set[str]], dict[str, str]]:
+    """Return the ids of the evaluations of each model and name, and the metric of each result where a sample has rows of several.
+
+    Such rows are no attempts, and no one number.
+    """
+    named = {words(result.get("evaluation_result_id")): _metric(result) for result in results}
+    ids_by_name: dict[tuple[str, str], set[str]] = {}
+    metrics: dict[tuple[str, ...], dict[str, str]] = {}
+    for record in read_records(path, Counter()):
+        at, evaluation = (words(record.get("model_id")).strip(), _name(record)), words(record.get("evaluation_id"))
+        given = words(record.get("evaluation_result_id"))
+        ids_by_name.setdefault(at, set()).add(evaluation)
+        metrics.setdefault((*at, evaluation), {})[given] = named.get(given, given) or "score"
+    is_several = any(len(set(own.values())) > 1 for own in metrics.values())
+    return ids_by_name, {given: name for own in metrics.values() for given, name in own.items() if is_several}
 
 
 def _instances(probe: ResultsProbe) -> Path | None:
@@ -288,11 +301,11 @@ def _list_settings(result: Mapping[str, object]) -> dict[str, object]:
 
 
 def _lower(
-    path: Path, names: Collection[str], *, of: Callable[[Mapping[str, object]], str] = _name
+    path: Path, names: Collection[str], part: Callable[[Mapping[str, object]], str]
 ) -> tuple[frozenset[str], bool, list[str]]:
     """Return the evaluations of which less is better, whether of others more is, and what was taken from names.
 
-    `of` says what a result is called; it may be by its metric.
+    `part` says what a result is called: by its evaluation or its metric.
     The aggregate record beside says it; where it does not, the evaluation's name does, or else all that the record names.
 
     Raises:
@@ -302,7 +315,7 @@ def _lower(
     notes: set[str] = set()
     results = objects(mapping(_beside(_record(path))).get("evaluation_results"))
     for result in results:
-        name, is_lower = of(result), mapping(result.get("metric_config")).get("lower_is_better")
+        name, is_lower = part(result), mapping(result.get("metric_config")).get("lower_is_better")
         if not isinstance(is_lower, bool):
             is_lower = find_direction(name) == "lower"
             notes |= {note_direction(name)} - {""}

@@ -67,7 +67,12 @@ class DeepEval:
             score, threshold = (read_value(metric.get(key)) for key in ("score", "threshold"))
             success, judge, is_strict = map(metric.get, ("success", "evaluationModel", "strictMode"))
             limit = None if isinstance(threshold, Missing) else threshold
-            measure = {"judge": judge or None, "strictMode": is_strict, "threshold": limit, "criteria": _find_criteria(metric)}
+            measure = {
+                "judge": judge or None,
+                "strictMode": is_strict,
+                "threshold": limit,
+                "criteria": _find_criteria(metric),
+            }
             for kind, fact in measure.items():
                 facts.setdefault(name, {}).setdefault(kind, set()).update({words(fact)} if fact is not None else ())
             # Of `Toxicity` and its like less was better before version 4.2, and more is since: the verdict says it.

@@ -246,22 +246,33 @@ def test_two_metrics_of_one_evaluation_are_two_metrics_and_no_attempts(tmp_path,
 
     first, other = (json.loads(run_cli("compare", *paths, *by, "--json").stdout) for by in ((), ("--metric", second)))
 
-    assert [(row["model"], row["summary"]["value"], row["summary"]["n"]) for row in first["ranking"]] == [("A", 0.5, 10), ("B", 0.25, 10)]
-    assert (first["metric"], other["metric"], other["direction"]) == ("accuracy", second, "lower" if lower else "higher")
+    assert [(row["model"], row["summary"]["value"], row["summary"]["n"]) for row in first["ranking"]] == [
+        ("A", 0.5, 10),
+        ("B", 0.25, 10),
+    ]
+    assert (first["metric"], other["metric"], other["direction"]) == (
+        "accuracy",
+        second,
+        "lower" if lower else "higher",
+    )
     assert other["ranking"][0]["model"] == ("B" if lower else "A")
     assert {row["summary"]["value"] for row in other["ranking"]} == {0.1, 0.9}
 
 
-def test_two_metrics_of_one_evaluation_are_held_by_their_own_settings(tmp_path):
-    first, second = two_metrics(tmp_path, "A", 0.5, 0.9), two_metrics(tmp_path, "B", 0.25, 0.1)
-    record = json.loads(second.read_text())
-    record["evaluation_results"][1]["metric_config"]["metric_parameters"] = {"k": 5}
-    second.write_text(json.dumps(record))
-    record["evaluation_results"][1]["metric_config"]["metric_parameters"] = {"k": 1}
-    first.write_text(first.read_text().replace('"metric_name": "f1"', '"metric_parameters": {"k": 1}, "metric_name": "f1"'))
+def test_two_metrics_of_one_evaluation_are_held_by_their_own_settings_and_parameters(tmp_path):
+    paths = [two_metrics(tmp_path, "A", 0.5, 0.9), two_metrics(tmp_path, "B", 0.25, 0.1)]
+    for kind, ways in (("score_type", ("binary", "continuous")), ("metric_parameters", ({"k": 5}, {"k": 5}))):
+        for path, way in zip(paths, ways, strict=True):
+            record = json.loads(path.read_text())
+            record["evaluation_results"][1]["metric_config"] |= {
+                kind: way,
+                "metric_name": "accuracy" if kind[0] == "m" else "f1",
+            }
+            path.write_text(json.dumps(record))
+        metric = "accuracy (k=5)" if kind[0] == "m" else "f1"
 
-    assert run_cli("compare", first, second).exit_code == 0
-    assert "parameter k:1" in str(run_cli("compare", first, second, "--metric", "f1").exception)
+        assert run_cli("compare", *paths).exit_code == 0
+        assert "score_type:binary" in str(run_cli("compare", *paths, "--metric", metric).exception)
 
 
 @pytest.mark.parametrize(
