@@ -234,8 +234,18 @@ def _sign_results(
     signed: dict[str, dict[str, str]] = {}
     for result in objects(about.get("evaluation_results")):
         own = {} if by_metric else settings.setdefault(_name(result), {})
-        own |= _list_settings(result)
-        own["metric"] = mapping(result.get("metric_config")).get("evaluation_description") if is_ours else None
+        metric, generation = mapping(result.get("metric_config")), mapping(result.get("generation_config"))
+        more, details = mapping(generation.get("generation_args")), generation.get("additional_details")
+        prompting = {**more, **(details if isinstance(details, dict) else {"prompt details": details})}
+        own |= {
+            **{name: metric.get(name) for name in _MEASURES},
+            **{f"parameter {name}": value for name, value in mapping(metric.get("metric_parameters")).items()},
+            **{f"metric {name}": value for name, value in mapping(metric.get("additional_details")).items()},
+            **{f"judge {name}": value for name, value in mapping(metric.get("llm_scoring")).items()},
+            # How the model drew its answers is the model's affair.
+            **{name: value for name, value in prompting.items() if _ASKED.search(name)},
+            "metric": metric.get("evaluation_description") if is_ours else None,
+        }
         if by_metric:
             signed.setdefault(_metric(result), {})[_name(result)] = sign_facts(own)
     return {name: sign_measure("every-eval-ever", facts) for name, facts in settings.items()}, signed
@@ -247,29 +257,26 @@ def _name(record: Mapping[str, object]) -> str:
 
 def _metric(result: Mapping[str, object]) -> str:
     """Return what the metric of a result is called, by its id where it has no name; with its parameters, such as k."""
-    about, given = mapping(result.get("metric_config")), result.get("evaluation_result_id")
+    about, result_id = mapping(result.get("metric_config")), result.get("evaluation_result_id")
     parameters = ", ".join(f"{name}={words(value)}" for name, value in mapping(about.get("metric_parameters")).items())
-    name = words(about.get("metric_name") or about.get("metric_id") or given) or "score"
+    name = words(about.get("metric_name") or about.get("metric_id") or result_id) or "score"
     return f"{name} ({parameters})" if parameters else name
 
 
 def _survey(
     path: Path, results: Sequence[Mapping[str, object]]
 ) -> tuple[dict[tuple[str, str], set[str]], dict[str, str]]:
-    """Return the ids of the evaluations of each model and name, and the metric of each result where a sample has rows of several.
-
-    Such rows are no attempts, and no one number.
-    """
+    """Return the ids of the evaluations of each model and name, and the metric of each result where a sample has rows of several."""
     named = {words(result.get("evaluation_result_id")): _metric(result) for result in results}
     ids_by_name: dict[tuple[str, str], set[str]] = {}
     metrics: dict[tuple[str, ...], dict[str, str]] = {}
     for record in read_records(path, Counter()):
         at, evaluation = (words(record.get("model_id")).strip(), _name(record)), words(record.get("evaluation_id"))
-        given = words(record.get("evaluation_result_id"))
+        result_id = words(record.get("evaluation_result_id"))
         ids_by_name.setdefault(at, set()).add(evaluation)
-        metrics.setdefault((*at, evaluation), {})[given] = named.get(given, given) or "score"
+        metrics.setdefault((*at, evaluation), {})[result_id] = named.get(result_id, result_id) or "score"
     is_several = any(len(set(own.values())) > 1 for own in metrics.values())
-    return ids_by_name, {given: name for own in metrics.values() for given, name in own.items() if is_several}
+    return ids_by_name, {result_id: name for own in metrics.values() for result_id, name in own.items() if is_several}
 
 
 def _instances(probe: ResultsProbe) -> Path | None:
@@ -284,20 +291,6 @@ def _instances(probe: ResultsProbe) -> Path | None:
 def _record(path: Path) -> Path:
     """Return where the aggregate record of a file of instances lies, if there is one."""
     return path.with_name(path.name.removesuffix(".jsonl").removesuffix("_samples") + ".json")
-
-
-def _list_settings(result: Mapping[str, object]) -> dict[str, object]:
-    """Return how an evaluation was measured; how the model drew its answers is the model's affair."""
-    metric, generation = mapping(result.get("metric_config")), mapping(result.get("generation_config"))
-    more, details = mapping(generation.get("generation_args")), generation.get("additional_details")
-    prompting = {**more, **(details if isinstance(details, dict) else {"prompt details": details})}
-    return {
-        **{name: metric.get(name) for name in _MEASURES},
-        **{f"parameter {name}": value for name, value in mapping(metric.get("metric_parameters")).items()},
-        **{f"metric {name}": value for name, value in mapping(metric.get("additional_details")).items()},
-        **{f"judge {name}": value for name, value in mapping(metric.get("llm_scoring")).items()},
-        **{name: value for name, value in prompting.items() if _ASKED.search(name)},
-    }
 
 
 def _lower(
@@ -418,7 +411,12 @@ class Helm:
         signed = sign_metrics(_list_options(spec, columns))
         named = {_instance(instance, called): instance for instance in instances}
         pairs = ((_row(model, (at, 0), {}, questions[at]), record) for at, record in named.items())
-        answers = [((row.id, row.content), _list_correct(record)) for row, record in pairs]
+        answers: RightAnswers = [
+            ((row.id, row.content),
+             [mapping(reference.get("output")).get("text", reference.get("output"))
+              for reference in objects(record.get("references")) if "'correct'" in str(reference.get("tags"))])
+            for row, record in pairs
+        ]  # fmt: skip
         signatures = {"": sign_measure("helm", settings), **sign_answers("helm", answers)}
         return Marked(rows, columns, str(spec.get("name") or ""), signatures=signatures, metric_signatures=signed)
 
@@ -455,13 +453,6 @@ def _instance(record: Mapping[str, object], called: Mapping[str, Mapping[str, st
     name = str(record.get("instance_id", record.get("id")))
     perturbed = str(mapping(record.get("perturbation")).get("name") or "")
     return name, called.get(name, {}).get(_perturbation(record), perturbed)
-
-
-def _list_correct(instance: Mapping[str, object]) -> list[object]:
-    correct = [
-        reference for reference in objects(instance.get("references")) if "'correct'" in str(reference.get("tags"))
-    ]
-    return [mapping(reference.get("output")).get("text", reference.get("output")) for reference in correct]
 
 
 def _perturbation(record: Mapping[str, object]) -> str:

@@ -206,7 +206,7 @@ def _task(task: str, path: Path, model: str, effective: int, findings: _Findings
         further: list[str] = []
         if isinstance(requests, list) and requests and isinstance(requests[0], list):
             question = requests[0][0] if requests[0] else ""
-            # Every other text of the requests, such as the choices; how a model draws its answer is no text.
+            # Every other text of the requests, such as the choices. How a model draws its answer is its own affair.
             parts = [part for request in requests if isinstance(request, list) for part in request]
             further = [words(part) for part in parts[1:] if isinstance(part, str | list)]
         reply, doc_hash = record.get("filtered_resps"), record.get("doc_hash")

@@ -66,12 +66,13 @@ class DeepEval:
         for name, metric in (named_metric for case in cases for named_metric in _named_metrics(case)):
             score, threshold = (read_value(metric.get(key)) for key in ("score", "threshold"))
             success, judge, is_strict = map(metric.get, ("success", "evaluationModel", "strictMode"))
+            log = _CRITERIA.match(str(metric.get("verboseLogs")))
             limit = None if isinstance(threshold, Missing) else threshold
             measure = {
                 "judge": judge or None,
                 "strictMode": is_strict,
                 "threshold": limit,
-                "criteria": _find_criteria(metric),
+                "criteria": log and (log[1] or log[2]),
             }
             for kind, fact in measure.items():
                 facts.setdefault(name, {}).setdefault(kind, set()).update({words(fact)} if fact is not None else ())
@@ -106,15 +107,11 @@ def _named_metrics(case: Mapping[str, object]) -> Iterator[tuple[str, Mapping[st
         yield f"{name} ({count[name]})" if count[name] > 1 else name, metric
 
 
-def _find_criteria(metric: Mapping[str, object]) -> str | None:
-    """Return the criteria that the log of a GEval metric states; its steps only where they were written instead."""
-    if (log := _CRITERIA.match(str(metric.get("verboseLogs")))) is None:
-        return None
-    criteria, steps = (part.strip() for part in log.groups())
-    return steps if criteria in ("", "None") else criteria
-
-
-_CRITERIA = re.compile(r"Criteria:\n(.*?)\n *\nEvaluation Steps:\n(.*?)(?:\n *\n|$)", re.DOTALL)
+_CRITERIA = re.compile(
+    r"Criteria:\n(?:(?:None)? *\n *\nEvaluation Steps:\n(.*?)|(.*?) *\n *\nEvaluation Steps:\n.*?)(?: *\n *\n|\Z)",
+    re.DOTALL,
+)
+"""The log of a GEval metric: its criteria; its steps only where they were written instead, for else a model makes them up."""
 _CASE_FACTS = ("expectedOutput", "expectedOutcome", "expectedTools", "context", "scenario")
 
 
