@@ -35,9 +35,11 @@ SIGNIFICANCE = round(1 - CONFIDENCE, 12)
 Direction = Literal["higher", "lower"]
 """Which way is better."""
 _ERRORS = frozenset(
-    ("brier", "cer", "cost", "costs", "distance", "drop", "ece", "err", "error", "errors", "fail", "failed", "failure", "failures",
-     "hallucinated", "hallucination", "hallucinations", "incorrect", "latency", "logloss", "loss", "mae", "mape", "mistakes", "mse",
-     "nll", "perplexity", "ppl", "price", "rmse", "smape", "ter", "toxic", "toxicity", "wer")
+    ("bpb", "brier", "cer", "cost", "costs", "crash", "crashes", "crps", "distance", "drop", "duration", "durations", "ece", "err", "error",
+     "errors", "exception", "exceptions", "fail", "failed", "failure", "failures", "fid", "fnr", "fpr", "hallucinated",
+     "hallucination", "hallucinations", "inaccuracy", "incorrect", "incorrectness", "invalid", "latency", "logloss", "loss", "losses",
+     "mae", "mape", "mase", "miss", "missed", "misses", "mistakes", "mse", "nll", "perplexity", "ppl", "price", "rmsd", "rmse",
+     "runtime", "smape", "ter", "time", "timeout", "timeouts", "toxic", "toxicity", "wer", "wrong")
 )  # fmt: skip
 _MERITS = frozenset(
     ("acc", "accuracy", "auc", "bleu", "correct", "detection", "effectiveness", "efficiency", "em", "exact", "f1", "free", "grade",
@@ -45,8 +47,8 @@ _MERITS = frozenset(
      "rouge", "saved", "savings", "score", "similarity", "skill", "success", "win")
 )  # fmt: skip
 _DOUBTS = frozenset(
-    ("attack", "bias", "divergence", "entropy", "false", "harm", "harmful", "inverse", "inverted", "jailbreak", "kl", "neg", "negated",
-     "negative", "no", "non", "not", "penalty", "refusal", "regret", "risk", "unsafe", "violation", "violations", "without")
+    ("attack", "bias", "divergence", "entropy", "false", "harm", "harmful", "inv", "inverse", "inverted", "jailbreak", "kl", "minus", "neg",
+     "negated", "negative", "no", "non", "not", "penalty", "refusal", "regret", "risk", "unsafe", "violation", "violations", "without")
 )  # fmt: skip
 """Words that turn what stands beside them, or may, and those of what is mostly better the less there is of it."""
 _STATED = re.compile(r"(?:(higher|more|greater)|lower|less)[ _.-]*(?:is)?[ _.-]*better|(\u2191)|\u2193", re.IGNORECASE)

@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import random
 import re
 import threading
 from contextlib import contextmanager
@@ -255,3 +256,143 @@ def test_view_joins_no_scores_that_were_measured_differently_and_refuses_their_c
     assert "<h1>" in refusal
     assert "was measured differently: a by smooth:none; b by smooth:exp" in refusal
     assert "allow-different-measures" in refusal
+
+
+CHANGED = {
+    "prompt": lambda task: task.replace('"{{ q }}"', '"Tell: {{ q }}"'),
+    "system": lambda task: task + "system: Be terse.\n",
+    "few_shot": lambda task: task + "few_shot: {count: 2}\n",
+    "stop": lambda task: task + 'generate: {stop: ["x"]}\n',
+}
+
+
+def asked(folder, name, *, good, how=lambda task: task, more=()):
+    write_rows(
+        folder / "said.jsonl",
+        [{"id": row["id"], "prediction": row["a"] if at < good else "no"} for at, row in enumerate(ROWS)],
+    )
+    (folder / "task.yaml").write_text(how(TASK + "  - exact_match\n"))
+    code, _, messages = command("run", "task.yaml", "--predictions", "said.jsonl", "--output", name, *more)
+    return code, messages, only_run(folder / name)
+
+
+@pytest.mark.parametrize("part", CHANGED)
+def test_what_models_were_asked_otherwise_is_told_by_compare_and_gates_and_refused_by_noise(folder, part):
+    _, _, old = asked(folder, "old", good=11)
+    words = f"The runs read different inputs (demo/{part}): only samples with equal content are paired."
+
+    code, messages, new = asked(folder, "new", good=0, how=CHANGED[part], more=("--fail-if-worse", old))
+    compared, noise = command("compare", old, new, "--json"), command("noise", old, new)
+    _, stopped, _ = asked(
+        folder, "stopped", good=0, how=CHANGED[part], more=("--against", old, "--stop-when", "decided")
+    )
+
+    assert (code, compared[0], noise[0]) == (1, 0, 2)
+    assert words in messages
+    assert "is worse than" in messages
+    assert words in json.loads(compared[1])["notes"]
+    assert f"the models were not asked the same in all runs (demo/{part})" in noise[2]
+    assert words in stopped
+
+
+def test_a_system_message_of_the_command_is_another_question_and_nothing_said_of_it_none(folder):
+    _, _, old = asked(folder, "old", good=11)
+    _, _, new = asked(folder, "new", good=5)
+    for path, change in ((old, {}), (new, {"system": "Be terse."})):
+        record = json.loads((path / "run.json").read_text())
+        for name in ("system", "num_fewshot", "gen_kwargs"):
+            del record["config"][name]
+        del record["identity"]  # which folders of before do not hold
+        record["config"] |= change
+        (path / "run.json").write_text(json.dumps(record))
+
+    assert "different inputs (system)" in " ".join(json.loads(command("compare", old, new, "--json")[1])["notes"])
+    assert "(system)" in command("noise", old, new)[2]
+    _, _, third = asked(folder, "third", good=5)
+    assert not [note for note in json.loads(command("compare", old, third, "--json")[1])["notes"] if "inputs" in note]
+    assert command("noise", old, third)[0] == 0
+
+
+def test_every_difference_of_measure_is_noted_whatever_the_order(folder):
+    runs = [run(folder, bleu(how), how)[2] for how in ("none", "exp", "floor")]
+
+    notes = [
+        json.loads(command("compare", *order, "--allow-different-measures", "--json")[1])["notes"]
+        for order in (runs, runs[::-1])
+    ]
+
+    for noted in notes:
+        measured = [note for note in noted if "was measured differently" in note]
+        assert len(measured) == 3
+        assert all(sum(f"smooth:{how}" in note for note in measured) == 2 for how in ("none", "exp", "floor"))
+
+
+def test_a_table_is_a_baseline_by_the_columns_that_map_names(folder):
+    for name, good in (("old", 12), ("new", 2)):
+        write_rows(folder / f"{name}.jsonl", [{"q": f"q{at}", "who": "m", "mk": int(at < good)} for at in range(12)])
+
+    code, _, messages = command(
+        "compare", "new.jsonl", "--map", "item=q,model=who,score=mk", "--fail-if-worse", "old.jsonl"
+    )
+
+    assert code == 1
+    assert "is worse than m" in messages
+    assert "over 12 samples" in messages
+
+
+def test_one_sample_is_worse_by_its_difference_in_the_singular(folder):
+    for name, mark in (("old", 1), ("new", 0)):
+        write_rows(folder / f"{name}.jsonl", [{"item": "a", "model": "m", "score": mark}])
+
+    code, _, messages = command("compare", "new.jsonl", "--fail-if-worse", "old.jsonl")
+
+    assert code == 2
+    assert "it is worse by 100.0 over 1 sample, and whether by chance" in messages
+
+
+def test_no_order_of_files_or_rows_moves_headline_advice_or_a_last_digit(folder):
+    marks = {"a": "1110101101101101", "b": "1010001101101101", "c": "0111100001101101"}
+    for model, values in marks.items():
+        rows = [{"item": f"i{at:02}", "model": model, "score": int(mark)} for at, mark in enumerate(values)]
+        write_rows(folder / f"{model}.jsonl", rows)
+    draw = random.Random(3)
+    rows = [
+        {"item": f"i{at}", "model": model, "score": draw.random(), "cluster": f"c{at // 3}"}
+        for at in range(24)
+        for model in "abc"
+    ]
+
+    outputs = {command("compare", *(f"{model}.jsonl" for model in order))[1] for order in ("abc", "acb", "cba")}
+    for drop in ((), ("cluster",)):
+        orders = set()
+        for _ in range(4):
+            draw.shuffle(rows)
+            write_rows(
+                folder / "rows.jsonl", [{key: value for key, value in row.items() if key not in drop} for row in rows]
+            )
+            orders.add(command("compare", "rows.jsonl", "--json")[1])
+        assert len(orders) == 1
+
+    assert len(outputs) == 1
+
+
+@pytest.mark.parametrize(
+    "more", [(), ("--cluster", "c"), ("--stratum", "s"), ("--by", "s"), ("--cluster", "c", "--stratum", "s")]
+)
+def test_no_order_of_rows_moves_a_corrected_mean(folder, more):
+    draw = random.Random(5)
+    rows = [{"id": f"i{at}", "score": draw.random(), "c": f"c{at // 4}", "s": "abc"[at % 3]} for at in range(120)]
+    labels = [
+        {"id": row["id"], "label": float(row["score"] + draw.random() * 0.3 > 0.6), "rater": "r"} for row in rows[::3]
+    ]
+    reports = set()
+    for _ in range(4):
+        draw.shuffle(rows)
+        draw.shuffle(labels)
+        write_rows(folder / "judged.jsonl", rows)
+        write_rows(folder / "labels.jsonl", labels)
+        reports.add(
+            command("judge", "correct", "--judged", "judged.jsonl", "--labels", "labels.jsonl", *more, "--json")[1]
+        )
+
+    assert len(reports) == 1

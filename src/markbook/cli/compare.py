@@ -141,7 +141,7 @@ def command(runs: tuple[str, ...], fail_if_worse: str | None, **options: Any) ->
     gates = parse_gates(options["fail_under"])
     paths = [*runs]
     # A name may be a run's folder or a model: what exists on the disk is meant as a run.
-    is_run = fail_if_worse is not None and means_run(fail_if_worse)
+    is_run = fail_if_worse is not None and means_run(fail_if_worse, options["columns"])
     if fail_if_worse is not None and is_run:
         # Put last, so that its position tells its models from those that are held against it.
         paths.append(str(find_run(fail_if_worse, options["columns"])))

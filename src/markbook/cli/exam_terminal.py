@@ -45,6 +45,7 @@ class ExamTerminal(RunTerminal):
             self._baseline.check(
                 plan.models, GateMark("exam_score", ("exam_score",)), signatures=exam_signatures(plan.manifest.config)
             )
+        self._say_inputs(plan)
         sources = plan.manifest.extra["sources"] if self._verbose else {}
         for file in (*sources.get("benchmark_files", ()), *sources.get("solutions", ())):
             self._say(f"read {terminal(str(file))}")

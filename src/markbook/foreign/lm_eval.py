@@ -12,8 +12,10 @@ from markbook.errors import DataError
 from markbook.files.spool import Spool
 from markbook.foreign.reading import (
     ABSENT,
+    TEMPLATE,
     Marked,
     MarkedRows,
+    Prompts,
     ResultsProbe,
     RightAnswers,
     check_plan,
@@ -37,8 +39,6 @@ from markbook.types import Direction, Missing, digest_text
 _STAMP = r"_(\d{4}-\d\d-\d\dT[\d.:-]+)"
 _RESULTS = re.compile(r"results(?:" + _STAMP + r")?\.json")
 _SAMPLES = re.compile(r"samples_(.+?)(?:" + _STAMP + r")?\.jsonl(?:\.gz)?")
-_TEMPLATE = re.compile(r"<\|\w+\|>|\[INST\]|<start_of_turn>|^\s*\[\{\W+(?:role|content)\W")
-"""What a chat template puts around a prompt."""
 _OWN = frozenset(
     ("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics", "doc_hash", "prompt_hash",
      "target_hash", "bypass", "prompt", "schema", "logit_0", "missing", "index", "text")
@@ -117,7 +117,7 @@ def _mark_samples(files: Mapping[str, Path], about: Mapping[str, object], model:
     lost: Counter[str] = Counter()
     notes: list[str] = []
     answers: RightAnswers = []
-    prompts: dict[tuple[str, str], str] = {}
+    prompts: Prompts = {}
     measures = {task: _list_settings(task, about) for task in files}
     better = mapping(about.get("higher_is_better"))
     lower = {name for per in better.values() for name, higher in mapping(per).items() if higher is False}
@@ -187,7 +187,7 @@ def _list_settings(task: str, about: Mapping[str, object]) -> dict[str, object]:
     return settings
 
 
-_Findings = tuple[Counter[str], list[str], dict[str, object], RightAnswers, dict[tuple[str, str], str]]
+_Findings = tuple[Counter[str], list[str], dict[str, object], RightAnswers, Prompts]
 """What was lost, what a reader has to know, how the task was measured, and each sample's right answers and bare prompt."""
 
 
@@ -197,14 +197,18 @@ def _task(task: str, path: Path, model: str, effective: int, findings: _Findings
     docs: dict[str, list[int]] = defaultdict(list)
     samples: Spool[_Sample] = Spool()
     filters: dict[str, dict[str, None]] = defaultdict(dict)
-    bare: dict[tuple[str, str], str] = {}
+    bare: Prompts = {}
     is_alone, is_templated = not any(value is not None for value in settings.values()), True
     for record in read_records(path, lost):
-        question = arguments = record.get("arguments")
-        if isinstance(arguments, dict):  # since 0.4.4: {"gen_args_0": {"arg_0": ...}}
-            question = mapping(next(iter(arguments.values()), {})).get("arg_0")
-        elif isinstance(arguments, list) and arguments and isinstance(arguments[0], list):
-            question = arguments[0][0] if arguments[0] else ""
+        question = requests = record.get("arguments")
+        if isinstance(requests, dict):  # since 0.4.4: {"gen_args_0": {"arg_0": ...}}
+            requests = [list(mapping(request).values()) for request in requests.values()]
+        further: list[str] = []
+        if isinstance(requests, list) and requests and isinstance(requests[0], list):
+            question = requests[0][0] if requests[0] else ""
+            # Every other text of the requests, such as the choices. How a model draws its answer is its own affair.
+            parts = [part for request in requests if isinstance(request, list) for part in request]
+            further = [words(part) for part in parts[1:] if isinstance(part, str | list)]
         reply, doc_hash = record.get("filtered_resps"), record.get("doc_hash")
         text = cut_text(reply[0] if isinstance(reply, list) and len(reply) == 1 else reply)
         content = f"lm-eval:{doc_hash}" if isinstance(doc_hash, str) else digest_input("lm-eval", record.get("doc"))
@@ -217,13 +221,14 @@ def _task(task: str, path: Path, model: str, effective: int, findings: _Findings
         answers.append(((f"{task}/{doc}", content), target if isinstance(target, list) else [target]))
         asked = words(question)
         digest = digest_text(asked) if asked else words(record.get("prompt_hash"))
-        bare.setdefault(answers[-1][0], f"#{digest[:8]}" if digest else "")
-        is_templated = is_templated and bool(_TEMPLATE.search(asked))
+        asks = {"prompt": f"#{digest[:8]}" if digest else "", "requests": digest_input("lm-eval", further or None)}
+        bare.setdefault(answers[-1][0], asks)
+        is_templated = is_templated and bool(TEMPLATE.search(asked))
         docs[doc].append(len(samples))
         samples.append(sample)
         filters[sample.filter].update(dict.fromkeys(sample.values))
     # Of samples alone the prompts say whether a template was applied. Each model's own words a prompt anew.
-    if is_alone and any(bare.values()):
+    if is_alone and any(asks["prompt"] for asks in bare.values()):
         settings["chat_template"] = is_templated
     if settings.get("chat_template") is False:
         prompts |= bare

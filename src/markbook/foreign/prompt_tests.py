@@ -66,8 +66,14 @@ class DeepEval:
         for name, metric in (named_metric for case in cases for named_metric in _named_metrics(case)):
             score, threshold = (read_value(metric.get(key)) for key in ("score", "threshold"))
             success, judge, is_strict = map(metric.get, ("success", "evaluationModel", "strictMode"))
+            log = _CRITERIA.match(str(metric.get("verboseLogs")))
             limit = None if isinstance(threshold, Missing) else threshold
-            measure = {"judge": judge or None, "strictMode": is_strict, "threshold": limit}
+            measure = {
+                "judge": judge or None,
+                "strictMode": is_strict,
+                "threshold": limit,
+                "criteria": log and (log[1] or log[2]),
+            }
             for kind, fact in measure.items():
                 facts.setdefault(name, {}).setdefault(kind, set()).update({words(fact)} if fact is not None else ())
             # Of `Toxicity` and its like less was better before version 4.2, and more is since: the verdict says it.
@@ -101,6 +107,11 @@ def _named_metrics(case: Mapping[str, object]) -> Iterator[tuple[str, Mapping[st
         yield f"{name} ({count[name]})" if count[name] > 1 else name, metric
 
 
+_CRITERIA = re.compile(
+    r"Criteria:\n(?:(?:None)? *\n *\nEvaluation Steps:\n(.*?)|(.*?) *\n *\nEvaluation Steps:\n.*?)(?: *\n *\n|\Z)",
+    re.DOTALL,
+)
+"""The log of a GEval metric: its criteria; its steps only where they were written instead, for else a model makes them up."""
 _CASE_FACTS = ("expectedOutput", "expectedOutcome", "expectedTools", "context", "scenario")
 
 
@@ -208,7 +219,7 @@ def _name_columns(
 
 
 _GRADED = re.compile(
-    r"(not-)?(.*rubric|model-graded.*|g-eval|factuality|.*-relevance|context-.*|similar|classifier|moderation|select-best)"
+    r"(not-)?(.*rubric|model-graded.*|g-eval|factuality|.*-relevance|context-.*|similar(:.*)?|trajectory:goal-success|classifier|moderation|select-best)"
 )
 """Assertions that a model judges; the others do not heed which one grades."""
 _VARIABLE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
@@ -221,6 +232,8 @@ def _assertions(result: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
     """
     case, variables = mapping(result.get("testCase")), mapping(_get_vars(result))
     options = mapping(case.get("options"))
+    if options.get("postprocess"):  # as `transform` was called before
+        options = {"transform": options["postprocess"], **options}
     for metric, name in (("pass", "threshold"), ("score", "assertScoringFunction")):
         if case.get(name) is not None:
             yield {"metric": metric, name: case[name]}

@@ -311,10 +311,14 @@ def sign_facts(facts: Mapping[str, object]) -> str:
 
 RightAnswers = list[tuple[tuple[str, str], list[object]]]
 """By each sample's id and content, in the order of the file."""
+Prompts = dict[tuple[str, str], dict[str, str]]
+"""By each sample's id and content what is known of what was asked, by its kind."""
+TEMPLATE = re.compile(r"<\|\w+\|>|\[INST\]|<start_of_turn>|^\s*\[\{\W+(?:role|content)\W")
+"""What a chat template puts around a prompt."""
 
 
 def sign_answers(
-    tool: str, answers: RightAnswers, prompts: Mapping[tuple[str, str], str] = MappingProxyType({})
+    tool: str, answers: RightAnswers, prompts: Mapping[tuple[str, str], Mapping[str, str]] = MappingProxyType({})
 ) -> dict[str, str]:
     """Return by sample the signature of its right answers and its prompt, which `Marked.signatures` holds as it does those of tasks."""
     texts: dict[tuple[str, str], set[str]] = {}
@@ -325,11 +329,11 @@ def sign_answers(
             tool,
             {
                 f"{RIGHT_ANSWER}{sample[0]}": sorted(right) or None,
-                f"prompt of {sample[0]}": prompts.get(sample) or None,
+                **{f"{kind} of {sample[0]}": asked or None for kind, asked in prompts.get(sample, {}).items()},
             },
         )
         for sample, right in texts.items()
-        if right or prompts.get(sample)
+        if right or any(prompts.get(sample, {}).values())
     }
 
 

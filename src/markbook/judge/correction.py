@@ -181,6 +181,7 @@ def correct(request: CorrectionRequest) -> Corrected:
     if not read.scores:
         at = str(request.judged) if isinstance(request.judged, Path) else ""
         raise DataError(f"no row has a number {request.score!r}", at=at, hint="--score names the key")
+    read.scores = dict(sorted(read.scores.items()))  # no order of rows moves a last digit
     _join(read, request)
     named = {str(row["rubric"]) for row in read.rows.values() if RUBRIC_ID.fullmatch(str(row.get("rubric")))}
     signatures = list(request.signatures) or [f"judge|rubric:{name}|judges:" for name in sorted(named)]

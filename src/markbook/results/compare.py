@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
 
 from markbook.errors import DataError, UsageError, suggest
 from markbook.marks import OTHER_TOOL, RIGHT_ANSWER
 from markbook.measurements import SIGNIFICANCE
-from markbook.results.alignment import is_mixed, merge_sheets, places_and_ids
+from markbook.results.alignment import digest, is_mixed, merge_sheets, places_and_ids
 from markbook.results.comparison import Comparison, compare_sheet
-from markbook.results.gates import GateMark, check_worse
+from markbook.results.gates import GateMark
 from markbook.results.kind import Results, find_kind, get_sheet, open_results
-from markbook.results.pairs import Pair
 from markbook.results.sheet import Policy, Sheet
-from markbook.store import Run, find_runs, open_run
+from markbook.store import Manifest, Run, find_runs, open_run
 from markbook.store.reader import COMMAND as FOREIGN
 
 # Whether numbers of several runs were measured alike: by the same judge and rubric, with the same options and profile.
@@ -42,25 +44,29 @@ def check_signatures(sheets: Sequence[tuple[str, Sheet]], *, is_planned: bool = 
 
 
 def differences(sheets: Sequence[tuple[str, Sheet]], *, is_planned: bool = False) -> str:
-    """Return how the first two runs that were measured differently differ; empty where all were measured alike.
+    """Return how the first two runs that were measured differently differ; empty where all were measured alike."""
+    return next(_list_differences(sheets, is_planned=is_planned), "")
+
+
+def _list_differences(sheets: Sequence[tuple[str, Sheet]], *, is_planned: bool = False) -> Iterator[str]:
+    """Yield how every two runs that were measured differently differ.
 
     A run that does not say how it was measured, such as another tool's, differs from none.
     """
     for index, (name, sheet) in enumerate(sheets):
         for other_name, other in sheets[index + 1 :]:
             if words := compare_policies((name, sheet), (other_name, other), is_planned=is_planned):
-                return words
+                yield words
             metric = sheet.signed_metric or sheet.metric
             if metric != (other.signed_metric or other.metric):
                 continue  # refused for that, or taken for one number by the user, of which no two are signed alike
             pair = differing(sheet.signatures, other.signatures, is_planned=is_planned)
             if pair is not None:
                 only, other_only = (sorted(parts) or ["nothing"] for parts in pair)
-                return (
+                yield (
                     f"{metric!r} was measured differently: {name} by {', '.join(only)}; "
                     f"{other_name} by {', '.join(other_only)}"
                 )
-    return ""
 
 
 def compare_policies(first: tuple[str, Sheet], second: tuple[str, Sheet], *, is_planned: bool) -> str:
@@ -166,17 +172,10 @@ def read_sheets(
     if not runs_opened:
         raise DataError("there is no run to compare", hint="name two run folders or more")
     sheets = read_titled_sheets(runs_opened, metric)
-    notes = [f"{words}." for words in [differences(sheets)] if words]
+    notes = [f"{words}." for words in islice(_list_differences(sheets), _MOST_NOTED)]
     if not allow_different_measures:
         check_signatures(sheets)
-    # the inputs, answers excepted, that are not the same in all runs, by the names in run.json
-    inputs_by_run: list[dict[str, str]] = []
-    for run in (run for run in runs_opened if run.command != FOREIGN):
-        is_answer = find_kind(run).is_answer
-        own_inputs = run.manifest.get("inputs", {}).items()
-        inputs_by_run.append({name: digest for name, digest in own_inputs if not is_answer(name)})
-    names = dict.fromkeys(name for inputs in inputs_by_run for name in inputs)
-    other_inputs = [name for name in names if len({inputs.get(name) for inputs in inputs_by_run}) > 1]
+    other_inputs = say_other_inputs(runs_opened)
     if not other_inputs:
         # One benchmark for all: its ids say which problem is which, however it was read.
         ours = [sheet for _, sheet in sheets if not sheet.loose]
@@ -186,14 +185,56 @@ def read_sheets(
             for name, sheet in sheets
         ]
     else:
-        named = ", ".join(other_inputs[:3]) + (f" and {len(other_inputs) - 3} more" if len(other_inputs) > 3 else "")
-        notes.append(f"The runs read different inputs ({named}): only samples with equal content are paired.")
+        notes.append(other_inputs)
     merged = merge_sheets(sheets, notes)
     if not any(sheet.is_of_rows for _, sheet in sheets):
         return merged
     note = f"{merged.metric} is computed from all rows together. The comparison uses the mean of the rows' own values, which differs from it."
     metric = f"mean of the rows' {merged.metric}"
     return replace(merged, metric=metric, is_of_rows=True, notes=(*merged.notes, note))
+
+
+def say_other_inputs(runs: Iterable[Run], planned: Manifest | None = None) -> str:
+    """Return which inputs, answers excepted, are not the same in all runs, by the names in run.json; empty if all are."""
+    known = [(run, run.manifest.get("config", {}), run.manifest.get("inputs", {})) for run in runs]
+    known += [(run, planned.config, planned.inputs) for run, *_ in known[:1] if planned is not None]
+    inputs_by_run: list[dict[str, str]] = []
+    for run, _, inputs in known:
+        if run.command != FOREIGN:
+            is_answer = find_kind(run).is_answer
+            inputs_by_run.append({name: value for name, value in inputs.items() if not is_answer(name)})
+    names = dict.fromkeys(name for inputs in inputs_by_run for name in inputs)
+    others = [name for name in names if len({inputs.get(name) for inputs in inputs_by_run}) > 1]
+    others += find_other_asks([config for run, config, _ in known if run.command != FOREIGN])
+    named = ", ".join(others[:3]) + (f" and {len(others) - 3} more" if len(others) > 3 else "")
+    return f"The runs read different inputs ({named}): only samples with equal content are paired." if others else ""
+
+
+_ASKS = (
+    "prompt", "system", "few_shot", "doc_to_text", "gen_prefix", "target_delimiter", "fewshot_delimiter", "fewshot_split",
+    "fewshot_config", "num_fewshot",
+)  # fmt: skip
+"""Keys of task files that say what a model is asked."""
+_STOP = re.compile(r"\s*(?:stop|until)\s*=.*")
+_MOST_NOTED = 10
+"""Pairs of runs of which notes say how they were measured differently."""
+
+
+def find_other_asks(configs: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return what models were asked, and where their answers ended, otherwise in some runs than in others, by their configs."""
+    asks: dict[str, list[object]] = {}
+    for config in configs:
+        for name in ("system", "num_fewshot"):
+            asks.setdefault(name, []).append(config.get(name))
+        ends = ",".join(filter(_STOP.fullmatch, str(config.get("gen_kwargs") or "").split(",")))
+        asks.setdefault("stop", []).append(ends)
+        for task, keys in config.get("tasks", {}).items():
+            # Of our own task files the description is for people, in lm-evaluation-harness's it begins the prompt.
+            for name in (*_ASKS, *(() if "prompt" in keys else ("description",))):
+                asks.setdefault(f"{task}/{name}", []).append(keys.get(name))
+            ends = keys.get("generate", {}).get("stop") or keys.get("generation_kwargs", {}).get("until")
+            asks.setdefault(f"{task}/stop", []).append(ends)
+    return [name for name, values in asks.items() if len({digest(value or None) for value in values}) > 1]
 
 
 def read_titled_sheets(runs: Sequence[Run], metric: str | Sequence[str] | None) -> list[tuple[str, Sheet]]:
@@ -366,14 +407,13 @@ def _read_baseline(run: Run, metric: str | None) -> Sheet:
 
 def hold_against(
     run: RunLike, baseline: RunLike, *, metric: str | None = None, seed: int = 0, allow_different_measures: bool = False
-) -> tuple[list[Pair], tuple[str, ...]]:
+) -> tuple[Comparison, list[tuple[str, str]]]:
     """Hold a run, or those of a folder, against an earlier one, model by model, by one metric; by the main one that both have if none is named.
 
     Returns:
-        The pairs, new minus old, none of which is shown to be worse, and the notes of their comparison.
+        Their comparison, and the names of each new model and what it is held against, for `check_worse`.
 
     Raises:
-        GateFailed: a model is worse, the whole interval of the difference lying on the worse side.
         DataError: a run is not finished, the baseline is several runs, or the two have nothing in common, or were measured
             differently.
         UsageError: a model has no counterpart.
@@ -388,8 +428,7 @@ def hold_against(
         metrics = list(dict.fromkeys((own, _read_baseline(baselines[0], own).metric)))
     sheet = read_sheets([*runs, *baselines], metric=metrics, allow_different_measures=allow_different_measures)
     # The baseline was read last, so the number of the other runs is its position.
-    comparison = compare_sheet(sheet, seed=seed)
-    return check_worse(comparison, baseline_pairs(sheet, name, last_run=len(runs))), comparison.notes
+    return compare_sheet(sheet, seed=seed), baseline_pairs(sheet, name, last_run=len(runs))
 
 
 def baseline_pairs(sheet: Sheet, baseline: str, *, last_run: int | None) -> list[tuple[str, str]]:

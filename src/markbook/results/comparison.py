@@ -531,7 +531,7 @@ def compare_sheet(sheet: Sheet, *, alpha: float = SIGNIFICANCE, seed: int = 0) -
     met = {(pair.first, pair.second) for pair in pairs}
     unpaired = tuple(pair for pair in combinations(names, 2) if pair not in met)
     wins = _comparison_wins(sheet, names)
-    only, none = _find_solved_alone(sheet)
+    only, none = _find_solved_alone(sheet, names)
     n_common = 0
     for sample in sheet.samples:
         cells = (sheet.marks[model].get(sample) for model in names)
@@ -596,9 +596,9 @@ def _strengths(
     return ranking if ranking.value[0] is not None else bradley_terry(table, prior=0.5, seed=seed)
 
 
-def _find_solved_alone(sheet: Sheet) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
+def _find_solved_alone(sheet: Sheet, names: Sequence[str]) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
     """Return the samples that one model alone solved, by model, and those that none did."""
-    only: dict[str, list[str]] = {model: [] for model in sheet.models}
+    only: dict[str, list[str]] = {model: [] for model in names}
     none: list[str] = []
     for sample in sheet.samples:
         verdicts = {model: marks[sample].passed for model, marks in sheet.marks.items() if sample in marks}

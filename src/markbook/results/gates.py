@@ -149,11 +149,15 @@ def collect_marks(comparison: Comparison, models: Mapping[str, str]) -> list[Gat
     return marks
 
 
+def _samples(count: int) -> str:
+    return f"{count} sample{'' if count == 1 else 's'}"
+
+
 def say_not_worse(pair: Pair) -> str:
     """Return in a line that a candidate passed, with how many samples that rests on."""
     lacking = f", {pair.lacking[0]} of the baseline's lack a value here" if pair.lacking[0] else ""
     counted = " and count as the worst" if lacking and pair.n_counted else ""
-    return f"{pair.first} against {pair.second}: not shown to be worse; {pair.n} samples compared{lacking}{counted}"
+    return f"{pair.first} against {pair.second}: not shown to be worse; {_samples(pair.n)} compared{lacking}{counted}"
 
 
 def check_worse(comparison: Comparison, pairs: Sequence[tuple[str, str]]) -> list[Pair]:
@@ -183,13 +187,13 @@ def check_worse(comparison: Comparison, pairs: Sequence[tuple[str, str]]) -> lis
             # Nothing can be shown of a difference without an interval; where it is not on the worse side that is enough.
             if difference.value is not None and sign * difference.value < 0:
                 raise DataError(
-                    f"{pair.first!r} cannot be held against {pair.second!r}: it is worse by {scale.gap(abs(difference.value))} over"
-                    f" {difference.n} samples, and whether by chance cannot be said ({difference.note})",
+                    f"{pair.first!r} cannot be held against {pair.second!r}: it is worse by {scale.value(abs(difference.value))} over"
+                    f" {_samples(difference.n)}, and whether by chance cannot be said ({difference.note})",
                     hint="compare more samples",
                 )
         elif max(sign * difference.low, sign * difference.high) < 0:
             gap = scale.with_interval(difference.value, difference.interval, signed=True)
-            failed.append(f"{pair.first} is worse than {pair.second}: {gap} over {difference.n} samples")
+            failed.append(f"{pair.first} is worse than {pair.second}: {gap} over {_samples(difference.n)}")
     if failed:
         raise GateFailed("; ".join(failed))
     return turned

@@ -62,9 +62,10 @@ class Standing:
 
 
 def summaries(sheet: Sheet, *, alpha: float = SIGNIFICANCE, seed: int = 0) -> dict[str, Summary]:
-    """Return every model's summary, best first, ties in the order of the input."""
+    """Return every model's summary, best first, ties by name."""
     summaries = {}
-    for model, cells in sheet.marks.items():
+    for model, marks in sheet.marks.items():
+        cells = dict(sorted(marks.items()))  # no order of rows moves a last digit
         summary = summarise_cells(
             list(cells.values()),
             metric=sheet.metric,
@@ -82,16 +83,16 @@ def summaries(sheet: Sheet, *, alpha: float = SIGNIFICANCE, seed: int = 0) -> di
         summaries[model] = summary
     sign = -1 if sheet.direction == "higher" else 1
 
-    def sort_key(model: str) -> tuple[bool, float]:
-        # Summed exactly: equal marks in another order have one mean, and keep the order of the input.
+    def sort_key(model: str) -> tuple[bool, float, str]:
+        # Summed exactly: equal marks in another order have one mean. By name, for the order of the input says nothing.
         values = [cell.value for cell in sheet.marks[model].values() if cell.value is not None]
-        return not values, sign * math.fsum(values) / max(1, len(values))
+        return not values, sign * math.fsum(values) / max(1, len(values)), model
 
     return {model: summaries[model] for model in sorted(sheet.models, key=sort_key)}
 
 
 def standings(sheet: Sheet, *, alpha: float = SIGNIFICANCE, seed: int = 0) -> list[Standing]:
-    """Return every model's summary and rank, best first, ties in the order of the input."""
+    """Return every model's summary and rank, best first, ties by name."""
     import numpy as np
 
     summary_by_model = summaries(sheet, alpha=alpha, seed=seed)
@@ -131,7 +132,7 @@ def _resample_means(sheet: Sheet, order: Sequence[str], seed: int) -> Floats | N
     if not order:
         return None
     values_by_sample = {}
-    for sample in sheet.samples:
+    for sample in sorted(sheet.samples):
         marks = [sheet.marks[model].get(sample) for model in order]
         values = [mark.value for mark in marks if mark is not None and mark.value is not None]
         if len(values) == len(order):

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 from markbook.errors import DataError
 from markbook.results.alignment import merge_sheets
-from markbook.results.compare import RunLike, check_signatures, open_runs, read_titled_sheets
+from markbook.results.compare import RunLike, check_signatures, find_other_asks, open_runs, read_titled_sheets
 from markbook.results.sheet import Sheet
 from markbook.stats.noise import Noise, estimate_noise, repeats_needed
 from markbook.stats.passes import pass_hat_k_summary
 from markbook.stats.records import Estimate
+from markbook.store.reader import COMMAND as FOREIGN
 from markbook.text import Table
 from markbook.text.format import NOTHING, Scale, format_level, format_number, format_percent
 from markbook.types import Interval
@@ -67,6 +68,14 @@ def noise(runs: Sequence[RunLike], *, metric: str | Sequence[str] | None = None,
     sheets = read_titled_sheets(opened, metric)
     # Runs that were measured differently differ by more than their noise.
     check_signatures(sheets)
+    own = [run.manifest for run in opened if run.command != FOREIGN]
+    questions = {questions for manifest in own if (questions := manifest.get("inputs", {}).get("questions"))}
+    asks = ["questions"] * (len(questions) > 1) + find_other_asks([manifest.get("config", {}) for manifest in own])
+    if asks:
+        raise DataError(
+            f"the models were not asked the same in all runs ({', '.join(asks)}): such runs differ by more than their noise",
+            hint="`markbook compare` says by how much",
+        )
     sheet = merge_sheets(sheets)
     noises = [
         noise_of_model(model, sheet, seed=seed) for model in dict.fromkeys(name for _, name in sheet.origins.values())

@@ -267,7 +267,8 @@ def estimate_pairs(
     """Return the pairs of each sheet's named models that share a sample with a value, not judged yet."""
     raw = []
     for sheet, names in sheets:
-        samples_of_all = sheet.samples  # collected anew whenever it is asked for, which 19,900 pairs need not do
+        # Collected anew whenever it is asked for, which 19,900 pairs need not do; no order of rows moves a last digit.
+        samples_of_all = sorted(sheet.samples)
         every = ((*two, *_common(sheet, *two, samples_of_all)) for two in combinations(names, 2))
         raw += [(sheet, candidate) for candidate in every if candidate[2]]
     clusters = [sheet.get_clusters(candidate[2]) for sheet, candidate in raw]

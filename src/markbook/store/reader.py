@@ -358,13 +358,13 @@ def find_runs(path: str | os.PathLike[str], columns: Mapping[str, str] | None = 
     raise DataError("this is not a run folder: it has no run.json, and no run lies in it", at=os.fspath(path))
 
 
-def means_run(path: str | os.PathLike[str]) -> bool:
+def means_run(path: str | os.PathLike[str], columns: Mapping[str, str] | None = None) -> bool:
     """Whether a path means a run, a folder of runs or another tool's results, rather than a model's name."""
     run_path = Path(path)
     return (
         _is_run(run_path)
         or bool(runs_in(run_path))
-        or bool(foreign_paths(run_path))
+        or bool(foreign_paths(run_path, columns))
         or (run_path.name == LATEST and not run_path.exists())
     )
 

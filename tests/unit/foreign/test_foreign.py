@@ -425,6 +425,7 @@ def inspect_measured(folder, about):
     path = inspect_log(folder, len(list(folder.iterdir())), form="json")
     log = json.loads(path.read_text())
     log["eval"] |= about.get("eval", {})
+    log["results"]["scores"] = about.get("scores", log["results"]["scores"])
     for sample in log["samples"]:
         sample["scores"] = {about.get("scorer", "match"): score for score in sample["scores"].values()}
         sample.update({"target": None} | about.get("sample", {}))
@@ -481,7 +482,7 @@ def every_eval_ever_measured(folder, about):
     path = every_eval_ever(folder, len(list(folder.iterdir())))
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     for row in rows:
-        row["input"]["reference"] = about.pop("reference", [])
+        row["input"] |= {"reference": about.pop("reference", []), "formatted": about.pop("formatted", None)}
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     named = rows[0]
     record = {"evaluation_results": [{"evaluation_name": named.get("evaluation_name"), **about}]}
@@ -529,6 +530,14 @@ def judged_by(*judges):
         (lm_eval_measured, {"target": 0}, {"target": 1}, ('right answer of sums/0:["0"]', 'right answer of sums/0:["1"]')),
         (lm_eval_measured, *({"target": "x", "chat_template": None, "arguments": [[name, {}]]} for name in "ab"),
          ("prompt of sums/0:#ca978112", "prompt of sums/0:#3e23e816")),
+        # without a right answer, and in what is asked after the first request
+        *((lm_eval_measured, *({"target": right, "chat_template": None, "arguments": [[name, {}]]} for name in "ab"),
+           ("prompt of sums/0:#ca978112", "prompt of sums/0:#3e23e816")) for right in ("", None)),
+        (lm_eval_measured, *({"target": "x", "chat_template": None, "arguments": {
+            "gen_args_0": {"arg_0": "Q", "arg_1": " A"}, "gen_args_1": {"arg_0": name, "arg_1": " B"}}} for name in "QR"),
+         ("requests of sums/0:#",)),
+        (lm_eval_measured, *({"target": "x", "chat_template": None, "arguments": [["Q", " A"], ["Q", name]]} for name in "BC"),
+         ("requests of sums/0:#",)),
         (every_eval_ever_measured, {"reference": "x"}, {"reference": ["y"]},
          ('right answer of sums/0:["x"]', 'right answer of sums/0:["y"]')),
         (helm_measured, {"right": "x"}, {"right": "y"}, ('right answer of id0:["x"]', 'right answer of id0:["y"]')),
@@ -547,6 +556,13 @@ def judged_by(*judges):
         ((inspect_measured, "model_graded_qa", "match"), *({"scorer": "model_graded_qa", "eval": {
             "model": name, "scorers": [{"name": "model_graded_qa", "options": {}}]}} for name in "ab"),
          ("role grader:a", "role grader:b")),
+        # as logs say it that have no `eval.scorers`
+        ((inspect_measured, "model_graded_qa", "match"), *({"scorer": "model_graded_qa", "eval": {"model": name}, "scores": [
+            {"name": "model_graded_qa", "scorer": "model_graded_qa", "params": {}}]} for name in "ab"),
+         ("role grader:a", "role grader:b")),
+        ((inspect_measured, "graded", "match"), *({"scorer": "graded", "scores": [
+            {"name": "accuracy", "scorer": "graded", "params": {"model": name}}]} for name in "ab"),
+         ('scorer graded:{"model": "a"}', 'scorer graded:{"model": "b"}')),
         ((inspect_measured, "graded", "match"), *({"scorer": "graded", "eval": {"model_roles": {"grader": [name]}}} for name in "ab"),
          ('role grader:["a"]', 'role grader:["b"]')),
         (inspect_measured, *({"eval": {"task_args": {"profile": name, "data_file": name}}} for name in "ab"),
@@ -554,12 +570,22 @@ def judged_by(*judges):
         (helm_measured, *({"spec": {"scenario_spec": {"class_name": "S", "args": {"subject": name}}}} for name in "ab"),
          ("subject:a", "subject:b")),
         (helm_measured, judged_by("a", "z"), judged_by("b", "z"), ('metric J:{"judge": "a"}', 'metric J:{"judge": "b"}')),
+        (helm_measured, *({"spec": {"metric_specs": [{"class_name": name, "args": {"names": ["exact_match"]}}]}} for name in ("x.M", "x.N")),
+         ('metric class:["M"]', 'metric class:["N"]')),
+        (deepeval_measured, *({"verboseLogs": f'Criteria:\n{name} \n \nEvaluation Steps:\n[\n    "do"\n]'} for name in "ab"),
+         ("criteria of Correctness:a", "criteria of Correctness:b")),
+        (deepeval_measured, *({"verboseLogs": f'Criteria:\nNone \n \nEvaluation Steps:\n[\n    "{name}"\n]'} for name in "ab"),
+         ('criteria of Correctness:"[', '\\"a\\"', '\\"b\\"')),
         ((deepeval_measured, "success"), {"threshold": 0.05}, {"threshold": 0.95}, (":0.05", "threshold of Correctness:0.95")),
         (deepeval_measured, {"strictMode": True}, {"strictMode": False}, ("strictMode of Correctness:true", ":false")),
         (deepeval_measured, {"evaluationModel": "a"}, {"evaluationModel": "b"}, ("judge of Correctness:a", "Correctness:b")),
         ((promptfoo_measured, "pass"), {"threshold": 0.05}, {"threshold": 0.95}, ("assertion 2:0.05", "assertion 2:0.95")),
         ((promptfoo_measured, "quality"), {"value": "lenient"}, {"value": "strict"}, ("value of assertion 1:lenient", ":strict")),
         ((promptfoo_measured, "quality"), {"provider": "openai:a"}, {"provider": "openai:b"}, ("1:openai:a", "1:openai:b")),
+        *(((promptfoo_measured, "quality"), *({"type": kind, "test": {"options": {"provider": name}}} for name in "ab"), ("1:a", "1:b"))
+          for kind in ("similar:dot", "not-similar:euclidean", "trajectory:goal-success")),
+        ((promptfoo_measured, "quality"), *({"test": {"options": {"postprocess": name}}} for name in "ab"),
+         ("transform of assertion 1:a", "1:b")),
         ((promptfoo_measured, "quality"), {"type": "equals"}, {"type": "icontains"}, ("1:equals", "1:icontains")),
         ((promptfoo_measured, "quality"), *({"metric": "qual{{ rest }}", "type": name} for name in ("equals", "icontains")),
          ("1:equals", "1:icontains")),
@@ -570,8 +596,10 @@ def judged_by(*judges):
         ((deepeval_measured, "success"), {}, {"more": "Bias"}, ('metrics:["Bias", "Correctness"]', 'metrics:["Correctness"]')),
         (every_eval_ever_measured, *({"metric_config": {"llm_scoring": {"judges": [name]}}} for name in "ab"),
          ('judge judges:["a"]', 'judge judges:["b"]')),
-                (every_eval_ever_measured, *({"metric_config": {"metric_name": name}} for name in ("accuracy", "f1")),
+        (every_eval_ever_measured, *({"metric_config": {"metric_name": name}} for name in ("accuracy", "f1")),
          ("metric_name:accuracy", "metric_name:f1")),
+        (every_eval_ever_measured, *({"metric_config": {"metric_parameters": {"k": k}}} for k in (1, 5)), ("parameter k:1", "parameter k:5")),
+        (every_eval_ever_measured, {"formatted": "a"}, {"formatted": "b"}, ("prompt of sums/0:#ca978112", "prompt of sums/0:#3e23e816")),
         (every_eval_ever_measured, *({"generation_config": {"additional_details": {"num_fewshot": n}}} for n in "05"),
          ("num_fewshot:0", "num_fewshot:5")),
         (evalplus_measured, {"hash": "a"}, {"hash": "b"}, ("data set:a", "data set:b")),
@@ -612,6 +640,9 @@ def test_other_tools_runs_that_were_measured_differently_are_refused_in_either_o
         (helm_measured, {"model_deployment": "a", "temperature": 0, "method": "generation"},
          {"model_deployment": "b", "temperature": 1, "random": "b", "max_eval_instances": 10, "method": "generation"}),
         (inspect_measured, {"sample": {"choices": ["p", "q"], "target": "A"}}, {"sample": {"choices": ["q", "p"], "target": ["B"]}}),
+        (deepeval_measured, *({"verboseLogs": f'Criteria:\nC \n \nEvaluation Steps:\n[\n    "{name}"\n]'} for name in "ab")),
+        ((promptfoo_measured, "quality"), *({"test": {"options": {name: "x"}}} for name in ("postprocess", "transform"))),
+        (every_eval_ever_measured, *({"formatted": f"<|im_start|>{name}"} for name in "ab")),
         # what another metric of the file was measured by
         (deepeval_measured, {"threshold": 0.05}, {"threshold": 0.95}),
         ((promptfoo_measured, "quality"), {"other": "x"}, {"other": "y"}),

@@ -219,3 +219,74 @@ def test_jaegers_times_in_nanoseconds_are_unknown_times(tmp_path):
 
     assert not isinstance(result.exception, OverflowError)
     assert result.exit_code == 0, result.output
+
+
+def two_metrics(folder, model, acc, f1, *, name="bench", lower=False):
+    """Write an evaluation whose record has two results, and of each sample an instance of each."""
+    about = {"acc": ("accuracy", False), "f1": ("edit_distance" if lower else "f1", lower)}
+    record = {"schema_version": "0.2.2", "evaluation_id": "e", "model_info": {"id": model}, "evaluation_results": [
+        {"evaluation_result_id": f"{model}#{own}", "evaluation_name": name, "metric_config": {"metric_name": metric, "lower_is_better": way}}
+        for own, (metric, way) in about.items()
+    ]}  # fmt: skip
+    path = folder / f"{model}.json"
+    path.write_text(json.dumps(record))
+    rows = [
+        {"schema_version": "0.2.2", "evaluation_id": "e", "model_id": model, "evaluation_name": name, "sample_id": str(at),
+         "evaluation_result_id": f"{model}#{own}", "input": {"raw": f"q{at}"}, "output": {"raw": ["x"]}, "evaluation": {"score": score}}
+        for at in range(10) for own, score in (("acc", acc), ("f1", f1))
+    ]  # fmt: skip
+    path.with_suffix(".jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.mark.parametrize("lower", [False, True])
+def test_two_metrics_of_one_evaluation_are_two_metrics_and_no_attempts(tmp_path, lower):
+    paths = [two_metrics(tmp_path, "A", 0.5, 0.9, lower=lower), two_metrics(tmp_path, "B", 0.25, 0.1, lower=lower)]
+    second = "edit_distance" if lower else "f1"
+
+    first, other = (json.loads(run_cli("compare", *paths, *by, "--json").stdout) for by in ((), ("--metric", second)))
+
+    assert [(row["model"], row["summary"]["value"], row["summary"]["n"]) for row in first["ranking"]] == [
+        ("A", 0.5, 10),
+        ("B", 0.25, 10),
+    ]
+    assert (first["metric"], other["metric"], other["direction"]) == (
+        "accuracy",
+        second,
+        "lower" if lower else "higher",
+    )
+    assert other["ranking"][0]["model"] == ("B" if lower else "A")
+    assert {row["summary"]["value"] for row in other["ranking"]} == {0.1, 0.9}
+
+
+def test_two_metrics_of_one_evaluation_are_held_by_their_own_settings_and_parameters(tmp_path):
+    paths = [two_metrics(tmp_path, "A", 0.5, 0.9), two_metrics(tmp_path, "B", 0.25, 0.1)]
+    for kind, ways in (("score_type", ("binary", "continuous")), ("metric_parameters", ({"k": 5}, {"k": 5}))):
+        for path, way in zip(paths, ways, strict=True):
+            record = json.loads(path.read_text())
+            record["evaluation_results"][1]["metric_config"] |= {
+                kind: way,
+                "metric_name": "accuracy" if kind[0] == "m" else "f1",
+            }
+            path.write_text(json.dumps(record))
+        metric = "accuracy (k=5)" if kind[0] == "m" else "f1"
+
+        assert run_cli("compare", *paths).exit_code == 0
+        assert "score_type:binary" in str(run_cli("compare", *paths, "--metric", metric).exception)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["wrong_answers", "fpr", "fnr", "miss_rate", "timeouts", "crash_rate", "exceptions", "invalid_rate", "inaccuracy",
+     "incorrectness", "duration", "response_time", "runtime", "time_to_first_token", "bpb", "losses", "crps", "mase", "rmsd", "fid"],
+)  # fmt: skip
+def test_of_a_metric_that_is_named_after_errors_less_is_better_with_a_note(tmp_path, name):
+    for model, start in (("a", 1), ("b", 5)):
+        log = {"version": 2, "status": "success", "eval": {"task": "t", "model": model, "dataset": {}}, "samples": [
+            {"id": at, "epoch": 1, "input": f"q{at}", "scores": {name: {"value": start + at % 3}}} for at in range(12)]}  # fmt: skip
+        (tmp_path / f"{model}.json").write_text(json.dumps(log))
+
+    found = json.loads(run_cli("compare", tmp_path / "a.json", tmp_path / "b.json", "--json").stdout)
+
+    assert (found["direction"], found["ranking"][0]["model"]) == ("lower", "a")
+    assert f"{name}: lower is assumed to be better, from its name." in found["notes"][0]

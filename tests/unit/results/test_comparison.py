@@ -40,7 +40,7 @@ def test_difference_interval_and_p_are_those_of_the_statistics():
     a = [rng.random() for _ in range(70)]
     b = [max(0.0, x - rng.random() / 4) for x in a]
     sheet = Sheet("m", {"a": dict(zip("ab", (), strict=False)), "b": {}})
-    sheet = Sheet("m", {name: {str(i): Cell(v) for i, v in enumerate(vs)} for name, vs in (("a", a), ("b", b))})
+    sheet = Sheet("m", {name: {f"{i:02}": Cell(v) for i, v in enumerate(vs)} for name, vs in (("a", a), ("b", b))})
 
     pair = compare_sheet(sheet).pair("a", "b")
 

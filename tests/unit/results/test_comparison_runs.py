@@ -11,8 +11,8 @@ from click.testing import CliRunner
 import markbook
 from markbook.cli.compare import command
 from markbook.errors import DataError, GateFailed, UsageError
-from markbook.results.compare import baseline_pairs, check_worse, compare, hold_against, read_sheet, read_sheets
-from markbook.results.gates import Gate, collect_marks, hold_gates, parse_gate
+from markbook.results.compare import baseline_pairs, compare, hold_against, read_sheet, read_sheets
+from markbook.results.gates import Gate, check_worse, collect_marks, hold_gates, parse_gate
 
 
 def run_command(*args):
@@ -176,7 +176,7 @@ def test_a_folder_of_runs_is_held_against_the_baseline_and_not_against_its_own_s
         shutil.copytree(run.folder, tmp_path / "several" / run.folder.parent.name)
 
     with pytest.raises(GateFailed, match=r"^a \(new-1\S* is worse than a "):
-        hold_against(tmp_path / "several", old)
+        check_worse(*hold_against(tmp_path / "several", old))
     with pytest.raises(DataError, match="2 runs lie here, and one is the baseline"):
         hold_against(old, tmp_path / "several")
 

@@ -16,6 +16,7 @@ from markbook.types import CONFIDENCE, SIGNIFICANCE, Interval
 SOURCE = ROOT / "src" / "markbook"
 OTHER = {
     "measurements.py": {0.95: 1},  # the level itself
+    "row_keys.py": {0.95: 1},  # a share of rows
     "stats/intervals.py": {0.05: 1},  # how near to an end is near
     "serve/marking.py": {0.025: 1, 0.05: 1},  # edges of a histogram of seconds
     "results/noise.py": {0.05: 1},  # differences that repeats are planned for
