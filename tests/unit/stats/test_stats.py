@@ -508,6 +508,45 @@ def test_the_interval_of_many_tasks_means_covers_near_an_end(n_tasks, rows, p):
     assert sum(low <= p <= high for low, high in found) >= 930
 
 
+def test_few_degrees_are_left_where_one_cluster_has_half_of_all():
+    # shares 1/2, 1/4, 1/4: q = h^2 / (1 - h) = 1/2, 1/12, 1/12; 3/8 + (2/3)^2 - (1/4 + 2/144) = 5/9
+    # the mean is 1/2; sums of residuals -1, 1/2, 1/2; 1 / (1/2) + 2 (1/4) / (3/4) = 8/3
+    values, clusters = [0, 0, 1, 1], ["a", "a", "b", "c"]
+    found = stats.clustered_standard_error(values, clusters, correction="CR2")
+    paired = stats.paired_difference(values, [0.0] * 4, clusters=clusters)
+
+    close([found.se, found.stats["degrees"]], [math.sqrt(8 / 3) / 4, 1.8], 1e-12)
+    close([paired.se, paired.stats["degrees"], paired.low], [found.se, 1.8, found.low], 1e-12)
+    assert (found.method, paired.method) == ("cluster-cr2", "paired-cr2")
+
+
+@pytest.mark.parametrize("sizes", [[1, 2, 3, 4], [9, 1, 1], [5, 1]])
+def test_the_degrees_of_clusters_are_bell_and_mccaffreys(sizes):
+    share = np.array(sizes) / sum(sizes)
+    spread = (np.diag(share) - np.outer(share, share)) / (1 - share)  # of the clusters' sums for independent items
+    clusters = np.repeat(np.arange(len(sizes)), sizes).tolist()
+
+    found = stats.clustered_standard_error([*map(float, range(sum(sizes)))], clusters, correction="CR2")
+
+    close([found.stats["degrees"]], [np.trace(spread) ** 2 / np.trace(spread @ spread)], 1e-9)
+
+
+@pytest.mark.parametrize(("n_clusters", "sigma"), [(20, 1.0), (40, 1.2), (100, 1.5)])
+def test_intervals_of_very_unequal_clusters_cover(n_clusters, sigma):
+    from markbook.results.pairs import estimate_difference
+
+    rng = np.random.default_rng(11)
+    covered = 0
+    for _ in range(1000):
+        sizes = np.maximum(1, rng.lognormal(1, sigma, n_clusters).astype(int))
+        clusters = np.repeat(np.arange(n_clusters), sizes)
+        a, b = ((rng.random(clusters.size) < rng.random(n_clusters)[clusters]) * 1.0 for _ in "ab")
+        found = estimate_difference(a.tolist(), b.tolist(), 1.0, 0.95, [str(at) for at in clusters])
+        covered += found.low <= 0 <= found.high
+
+    assert covered / 1000 == pytest.approx(0.945, abs=0.018)
+
+
 @pytest.mark.slow
 def test_clustered_intervals_cover_and_naive_ones_do_not():
     rng = np.random.default_rng(11)
