@@ -18,8 +18,8 @@ score, cancels out of the differences. All that is needed of a pair is the vecto
 Several comparisons at once are several chances to be wrong: `holm` bounds the chance of any false claim, `benjamini_hochberg`
 the share of false claims. `markbook.stats.power` says what a comparison of this size could have shown.
 
-Related items are not independent, so sign flips of single items would claim too much: with `clusters` the error is CR1 and the
-test is t with G - 1 degrees of freedom.
+Related items are not independent, so sign flips of single items would claim too much: with `clusters` the error is CR2 and the
+test is t with its degrees of freedom.
 """
 
 from __future__ import annotations
