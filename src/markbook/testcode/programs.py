@@ -88,7 +88,7 @@ def ends_early(text: str) -> bool:
     try:
         with _LOCK, warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            compile(text, "<text>", "exec", ast.PyCF_ONLY_AST | codeop.PyCF_ALLOW_INCOMPLETE_INPUT)
+            compile(text, "<text>", "exec", ast.PyCF_ONLY_AST | codeop.PyCF_ALLOW_INCOMPLETE_INPUT)  # type: ignore[attr-defined]  # the stubs lack it
     except UNPARSABLE as error:
         return getattr(error, "msg", "") == "incomplete input"
     return True
