@@ -349,8 +349,8 @@ class Scoring:
         rows: list[dict[str, Any]] = [{"id": item.id} for item in items]
         for name, measurements in measured.items():
             for number, (row, measurement) in enumerate(zip(rows, measurements, strict=True)):
-                missing = None if measurement.missing is None else measurement.missing.kind.value
-                missing = MissingKind.UNDEFINED.value if number in broken else missing
+                kind = None if measurement.missing is None else measurement.missing.kind
+                missing = MissingKind.UNDEFINED.value if number in broken else kind and kind.value
                 row[name] = {"value": measurement.value, "valid": measurement.missing is None, "reason": missing}
         return as_json({"results": rows})
 

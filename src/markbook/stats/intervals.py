@@ -494,12 +494,12 @@ def clustered_standard_error(
     if correction == "CR2" and (sizes != sizes[0]).any():
         se = math.sqrt(float((sums**2 / (1 - sizes / n)).sum())) / n
         related = (stats["design_effect"] - 1) / (float((sizes**2).sum()) / n - 1)  # Kish's 1 + (b - 1) rho
-        stats["degrees"] = _degrees_of_clusters(sizes, min(1.0, max(0.0, related)))
+        stats["degrees"] = count_degrees(sizes, min(1.0, max(0.0, related)))
     reach = t_quantile(confidence, stats["degrees"]) * se
     return Estimate(mean, mean - reach, mean + reach, se, n=n, method=method, confidence=confidence, stats=stats)
 
 
-def _degrees_of_clusters(sizes: Floats, related: float) -> float:
+def count_degrees(sizes: Floats, related: float) -> float:
     """Return the degrees of freedom of CR2's sum of squares, tr(M)^2 / tr(M^2), if items of a cluster correlate by so much.
 
     M is the covariance of the clusters' sums of residuals, each row divided by 1 - h.
