@@ -16,10 +16,21 @@ from markbook.errors import DataError, suggest_path
 from markbook.files.jsonl import Line, Rejection
 from markbook.files.spool import Spool, SpooledMap
 from markbook.files.tables import SUFFIXES, read_table, suffix
-from markbook.row_keys import RAW_KEYS, TEXT_KEYS, find_contradiction, find_model, find_names, find_number, is_failure
+from markbook.row_keys import (
+    DOUBTFUL_KEYS,
+    RAW_KEYS,
+    TEXT_KEYS,
+    OtherColumns,
+    find_contradiction,
+    find_failure,
+    find_model,
+    find_names,
+    find_number,
+)
 from markbook.types import Attempt, Sample
 
 _RAW = frozenset(RAW_KEYS)
+_NAMELESS = "it does not say what it answers, as other rows do: its `id` or `doc_id` is missing"
 _DEEPEST = 16
 """Lists in lists in which an answer may lie; the harness has three. JSON goes a thousand deep, and Python's stack does not."""
 
@@ -38,27 +49,32 @@ class Prediction:
     model: str = ""
     filtered: bool = False
     """Whether it went through the filters already."""
+    key: str = ""
+    """Under which of `DOUBTFUL_KEYS` it stood; empty for another."""
     question: RecordedQuestion | None = None
     """What the row says about the question it answers, where it does."""
+    failure: str = ""
+    """Why nobody answered, where the row says it."""
 
-    def find_sample(self, by_place: Mapping[int, str], by_id: Mapping[str, None], *, has_names: bool) -> str | None:
+    def find_sample(
+        self, by_place: Mapping[int, str], by_id: Mapping[str, None], *, numbers_itself: bool
+    ) -> str | None:
         """Return the sample that the answer names; None if the task has no such row.
+
+        `numbers_itself`: beside a `doc_id` the first of the names is a number of the answer's own.
 
         Raises:
             DataError: it names two rows.
         """
-        names = [name for name in self.ids if name in by_id]
-        sample = names[0] if names else None
+        has_place = self.doc_id is not None
+        names = [name for name in self.ids[has_place and numbers_itself :] if name in by_id]
+        # in the harness's samples `doc_id` is what names the row, and an answer may have an id of its own
+        sample = by_place.get(self.doc_id) if self.doc_id is not None else names[0] if names else None
         clash = next((name for name in names if name != sample), None)
-        if self.doc_id is not None:
-            # The place goes before the name: in the harness's samples `doc_id` is what names the row, and an answer may
-            # have an id of its own. Of rows with names, one that says two rows says nothing.
-            sample = by_place.get(self.doc_id)
-            clash = next((name for name in names if name != sample), None) if has_names else None
         if clash is not None:
-            number = "" if self.doc_id is None else f", as doc_id {self.doc_id},"
+            number = f", as doc_id {self.doc_id}," if has_place else ""
             raise DataError(
-                f"this answer names row {clash!r} and{number} row {sample!r}",
+                f"this answer names row {clash!r} and{number} {'no row' if sample is None else f'row {sample!r}'}",
                 at=self.source,
                 hint="remove or correct the field that names the wrong row",
             )
@@ -150,13 +166,14 @@ def read_answers(
     answers = Predictions()
     predictions: Spool[Prediction] = Spool()
     rows = 0
-    has_questions = False
+    has_questions = has_doubts = False
     for line in _read_task_rows(path, task, answers, shared=shared):
         rows += 1
         try:
             answered = _predictions(line, weighed=bool(weighings))
             predictions.extend(answered)
             has_questions = has_questions or answered[0].question is not None
+            has_doubts = has_doubts or bool(answered[0].key)
         except ValueError as error:
             answers.rejections.append(Rejection(line.at, str(error)))
     # A file that is shared may hold nothing for this task, which is not an error.
@@ -171,6 +188,8 @@ def read_answers(
         )
     # Matched before the questions are compared, since only then is it known which sample a row answers.
     entries = _match(predictions, samples, answers, several=several, model=model or model_name(path))
+    if has_doubts:
+        answers.warnings += _check_columns(path, task, samples, predictions, entries, shared=shared)
     template = ChatTemplate()
     for sample in samples if has_questions else ():
         for _, index in entries.get(sample.id, ()):
@@ -178,6 +197,43 @@ def read_answers(
             if answer.question is not None:
                 check_recorded(answer.question, sample, (weighings or {}).get(sample.id), answer.source, template)
     return answers
+
+
+def _check_columns(
+    path: Path, task: str, samples: Sequence[Sample], predictions: Sequence[Prediction],
+    entries: Mapping[str, Sequence[tuple[int | None, int]]], *, shared: bool,
+) -> list[str]:  # fmt: skip
+    """Return a warning where what is read as the model's answers is the right ones and another column may be the model's.
+
+    Raises:
+        DataError: the other column's name says so.
+    """
+    rights: dict[str, bool] = {}
+    for sample in samples:
+        own = {reference.strip() for reference in sample.references}
+        for _, index in entries.get(sample.id, ()):
+            answer = predictions[index]
+            if answer.key and answer.text is not None:
+                copied = sample.row.record.get(answer.key) if sample.row else None
+                is_copied = answer.text == copied and any(reference in answer.text for reference in own)
+                rights[answer.source] = is_copied or answer.text.strip() in own
+    if not any(rights.values()):
+        return []
+    columns = frozenset(key for sample in samples[:1] if sample.row for key in sample.row.record)
+    others = {key: OtherColumns(key, columns) for key in DOUBTFUL_KEYS}
+    first = dict[str, str]()
+    for line in _read_task_rows(path, task, Predictions(), shared=shared):
+        key = next((key for key in TEXT_KEYS if key in line.record), "")
+        if line.at in rights and key in others:
+            others[key].add(line.record, is_right=rights[line.at])
+            first.setdefault(key, line.at)
+    warnings = []
+    for key, at in first.items():
+        words, is_sure = others[key].find_rival()
+        if is_sure:
+            raise DataError(words, at=at, hint="call the column of the model's answers `prediction`")
+        warnings += [f"{path.name}: {words}; if so, call that column `prediction`"] if words else []
+    return warnings
 
 
 def _read_task_rows(path: Path, task: str, answers: Predictions, *, shared: bool) -> Iterator[Line]:
@@ -209,16 +265,16 @@ def _predictions(line: Line, *, weighed: bool) -> list[Prediction]:
         ValueError: it holds none, or fields of the wrong type.
     """
     record = line.record
-    texts: list[str | None]
-    index = None
-    if weighed:
+    texts: list[str | None] = [None]
+    index, filtered, key, failure = None, False, "", find_failure(record)
+    if weighed and not failure:
         likelihoods = next((record[key] for key in ("resps", "filtered_resps", "likelihoods") if record.get(key)), None)
         pairs = likelihoods if isinstance(likelihoods, list) else []
         if not pairs:
             raise ValueError("no log-likelihoods in it: `likelihoods` with a pair [number, is likeliest] for each text")
         texts, filtered = [json.dumps([_read_likelihood_pair(pair) for pair in pairs])], True
     else:
-        texts, filtered = _texts(record)
+        texts, filtered, key = (texts, filtered, key) if failure else _texts(record)
         if (stated := find_number(record)) is not None:
             index = _whole(stated[1], stated[0])
     stated_names = find_names(record)
@@ -236,8 +292,10 @@ def _predictions(line: Line, *, weighed: bool) -> list[Prediction]:
             index=position if len(texts) > 1 else index,
             model=str(find_model(record)),
             filtered=filtered,
+            key=key if key in DOUBTFUL_KEYS else "",
             # The question is the same for all answers of a row, so it is kept and compared once.
             question=question if position == 0 else None,
+            failure=failure,
         )
         for position, text in enumerate(texts)
     ]
@@ -267,15 +325,13 @@ def _read_likelihood_pair(value: object) -> tuple[float, bool | None]:
     return number, is_likeliest
 
 
-def _texts(record: Mapping[str, object]) -> tuple[list[str | None], bool]:
-    """Return the answers of a row, and whether they went through filters already; null is not an answer."""
+def _texts(record: Mapping[str, object]) -> tuple[list[str | None], bool, str]:
+    """Return the answers of a row, whether they went through filters already, and their key; null is not an answer."""
     if record.get("answered") in (False, "False", "false"):
-        return [None], False  # our own table as CSV, which has no word for null
-    if is_failure(record.get("error")):
-        return [None], False  # whatever text stands beside it, it is not what was answered
+        return [None], False, ""  # our own table as CSV, which has no word for null
     # Before the raw reply: a row may hold both, and the extracted text is what is to be marked.
     if "extracted_solution" in record and isinstance(record["extracted_solution"], str | None):
-        return [record["extracted_solution"]], True
+        return [record["extracted_solution"]], True, ""
     if not _RAW.isdisjoint(record):
         # What filters left of the raw replies rightly differs from them.
         harness = {"resps": [record.get("resps"), record.get("filtered_resps")]}
@@ -283,10 +339,10 @@ def _texts(record: Mapping[str, object]) -> tuple[list[str | None], bool]:
             raise ValueError(contradiction)
     if "resps" in record or "filtered_resps" in record:
         raw = "resps" in record
-        return _flat(record["resps" if raw else "filtered_resps"]), not raw
+        return _flat(record["resps" if raw else "filtered_resps"]), not raw, ""
     for key in TEXT_KEYS:
         if key in record:
-            return _flat(record[key]), False
+            return _flat(record[key]), False, key
     raise ValueError(f"no answer in it: one of {', '.join(TEXT_KEYS)} is needed")
 
 
@@ -313,16 +369,20 @@ def _match(
     predictions: Sequence[Prediction], samples: Sequence[Sample], answers: Predictions, *, several: bool, model: str
 ) -> dict[str, list[tuple[int | None, int]]]:
     """Put the answers to their samples; return by sample the index and the place of each of its answers."""
-    nameless = [
-        index_ for index_, prediction in enumerate(predictions) if not prediction.ids and prediction.doc_id is None
-    ]
-    named = len(nameless) < len(predictions)
-    # Half of them by name and half by order would put answers to rows that nobody meant.
-    if named and nameless:
-        raise DataError("some rows name what they answer and this one does not", at=predictions[nameless[0]].source)
+    named = any(prediction.ids or prediction.doc_id is not None for prediction in predictions)
     by_place = {sample.row.place: sample.id for sample in samples if sample.row is not None}
     by_id = dict.fromkeys(by_place.values())
     has_names = any(name != str(number) for number, name in by_place.items())
+    # Ids beside places are numbers of the answers' own if they count the file's rows, or if many of them name no row.
+    ids: dict[str, str] = {}
+    n_same = n_unknown = 0
+    for prediction in predictions if named and not has_names else ():
+        if prediction.doc_id is not None and prediction.ids and prediction.source not in ids:
+            ids[prediction.source] = name = prediction.ids[0]
+            n_same += name == by_place.get(prediction.doc_id)
+            n_unknown += name not in by_id
+    is_count = any(list(ids.values()) == [str(n + start) for n in range(len(ids))] for start in (0, 1))
+    numbers_itself = len(ids) > 1 and 2 * n_same <= len(ids) and (is_count or n_unknown > 0)
     if not named:
         rows = list(dict.fromkeys(prediction.source for prediction in predictions))
         if len(rows) != len(samples):
@@ -335,11 +395,16 @@ def _match(
         place_of = dict(zip(rows, by_place.values(), strict=True))
     entries_by_sample: dict[str, list[tuple[int | None, int]]] = {}
     first: Prediction | None = None
+    nameless: dict[str, None] = {}
     for position, prediction in enumerate(predictions):
+        if named and not prediction.ids and prediction.doc_id is None:
+            # Half of them by name and half by order would put answers to rows that nobody meant.
+            nameless[prediction.source] = None
+            continue
         if not named:
             sample: str | None = place_of[prediction.source]
         else:
-            sample = prediction.find_sample(by_place, by_id, has_names=has_names)
+            sample = prediction.find_sample(by_place, by_id, numbers_itself=numbers_itself)
         if sample is None:
             answers.unknown.append(prediction.source)
             continue
@@ -354,6 +419,7 @@ def _match(
                 at=prediction.source,
                 hint=f"the other is at {first.source}; run each model's answers from a file of their own",
             )
+    answers.rejections += [Rejection(at, _NAMELESS) for at in nameless]
     for sample_id, entries in entries_by_sample.items():
         ordered = _order_answers(
             sample_id, [(index, predictions[position]) for index, position in entries], answers, several=several
@@ -365,7 +431,11 @@ def _match(
                 prediction.text or "",
                 model=prediction.model or model,
                 index=index,
-                meta={"filtered": prediction.filtered, "absent": prediction.text is None},
+                meta={
+                    "filtered": prediction.filtered,
+                    "absent": prediction.text is None,
+                    "failure": prediction.failure,
+                },
                 source=prediction.source,
             )
             for index, prediction in enumerate(ordered)
