@@ -101,6 +101,6 @@ def test_a_recommendation_repeated_ten_times_is_known_no_better(reviewed):
     # -.125. se = sqrt(3 / 2) sqrt(5^2 + 5^2) / 30, and t(2) = 4.303.
     reach = 4.302653 * math.sqrt(1.5 * 50) / 30
     assert (found["n"], found["mean_difference"]) == (30, -0.125)
-    assert found["mean_difference_interval"]["method"] == "cluster-cr1"
+    assert found["mean_difference_interval"]["method"] == "cluster-cr2"
     assert found["mean_difference_interval"]["high"] == pytest.approx(-0.125 + reach)
-    assert found["mean_absolute_difference_interval"]["method"] == "cluster-cr1"
+    assert found["mean_absolute_difference_interval"]["method"] == "cluster-cr2"

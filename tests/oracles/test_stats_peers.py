@@ -60,13 +60,13 @@ def test_clustered_intervals_and_p_are_those_of_statsmodels(table):
     columns = {"item": "item", "model": "model", "score": "score", "cluster": "passage"}
     found = compare_sheet(open_results(open_run(path, columns=columns)).sheet(None))
     groups = [item // 3 for item in range(ITEMS)]
-    # Its factor is G/(G-1) * (n-1)/(n-k); with a mean alone (k = 1) that is CR1's.
+    # Its factor is G/(G-1) * (n-1)/(n-k); with a mean alone (k = 1) that is CR1's, and CR2's for clusters of equal size.
     options = {"cov_type": "cluster", "cov_kwds": {"groups": groups}, "use_t": True}
     for pair in found.pairs:
         told = sm.OLS(gaps(scores, pair), np.ones(ITEMS)).fit(**options)
         assert (pair.difference.low, pair.difference.high) == pytest.approx(tuple(told.conf_int()[0]), abs=1e-9)
         assert (pair.p, pair.difference.se) == pytest.approx((told.pvalues[0], told.bse[0]), abs=1e-9)
-        assert pair.p_method == "paired-cr1"
+        assert pair.p_method == "paired-cr2"
 
 
 def test_exact_mcnemar_is_that_of_truescore_and_of_statsmodels():

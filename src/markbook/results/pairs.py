@@ -125,7 +125,7 @@ class Pair:
             is_one_size=bool(stats["is_one_size"])
             and (math.isclose(stats["size"], width) or stats["n_better"] + stats["n_worse"] >= _FEW_DIFFER),
             largest=width,
-            clusters=int(stats["n_clusters"]) if "n_clusters" in stats else None,
+            clusters=stats["degrees"] + 1 if "degrees" in stats else None,
             skew=stats.get("skew", 0.0),
         )
 

@@ -58,7 +58,7 @@ def summarise_values(  # noqa: PLR0913 - each is a fact about the values that on
 ) -> Summary:
     """Return the mean of the values as a `Summary`.
 
-    The interval is clustered (CR1) if clusters are given, else as
+    The interval is clustered (CR2) if clusters are given, else as
     `stats.mean_interval`, which warns in the note where it may be too narrow; always inside the range. With fewer than two values there is none, and the note says so.
 
     Args:

@@ -28,7 +28,7 @@ from markbook.runs.exam.exam_options import ErrorPolicy
 from markbook.serve import requests
 from markbook.serve.records import Order, UnmarkableError
 from markbook.testcode import programs
-from markbook.testcode.extraction import compiles, defines
+from markbook.testcode.extraction import compiles, defines, may_go_on
 from markbook.types import TIME_LIMIT, Limits, Missing, MissingKind, ProblemType, Sample, Test, names_python
 
 # Which languages can be marked and run: what callers write, and the toolchain of this machine that it means.
@@ -107,11 +107,11 @@ class BenchmarkShelf:
 
         Raises:
             DataError: it cannot be read.
-            UsageError: there is none of this name.
+            UnmarkableError: there is none of this name.
         """
         path = self._places.get(name)
         if path is None:
-            raise UsageError(f"there is no benchmark {name[:80]!r} here", hint=suggest(name[:80], self.names))
+            raise UnmarkableError(f"there is no benchmark {name[:80]!r} here", hint=suggest(name[:80], self.names))
         if path in self._loaded:  # without the lock, which another thread holds for as long as it reads a large one
             return self._loaded[path]
         with self._lock:
@@ -132,8 +132,7 @@ class BenchmarkShelf:
 
         Raises:
             DataError: the benchmark cannot be read.
-            UsageError: there is none.
-            UnmarkableError: it has no such task.
+            UnmarkableError: there is none, or it has no such task.
         """
         samples = self.load(name)
         if task_id not in samples:
@@ -164,10 +163,14 @@ def read_tests(value: object, at: str, *, elsewhere: bool, entry: str = "") -> t
         entry: the function that they call, where it is named.
 
     Raises:
+        UnmarkableError: nobody can be marked by them.
         UsageError: what is wrong, and with which of them.
     """
-    if value is None or value in ([], ""):
+    if value is None:
         raise UsageError("it has no tests", at=at, hint="give 'tests', or 'benchmark' with 'task_id'")
+    value = list(value) if isinstance(value, tuple) else value  # as JSON makes it
+    if value in ([], ""):
+        raise UnmarkableError("'tests' is empty", at=at)
     if isinstance(value, str):
         claim = {"program": value} if elsewhere else _claim(value)
         if "assertion" in claim and (tree := programs.parse(value)) is not None:
@@ -199,7 +202,7 @@ def _length(value: object, depth: int = 3) -> int:
         return len(value)
     if not depth:
         return 0
-    parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
     return sum(_length(part, depth - 1) for part in parts)
 
 
@@ -269,7 +272,7 @@ class Defaults:
 def read_items(values: object, shelf: BenchmarkShelf, defaults: Defaults, most: int) -> list[Order]:
     """Return the orders of a batch; nothing of it is taken if anything is wrong with how it is written.
 
-    An item whose tests are broken, whose task is unknown or that holds half a character is an order without anything to run: `undefined`.
+    An item whose tests are broken or empty, whose benchmark or task is unknown or that holds half a character is an order without anything to run: `undefined`.
 
     Raises:
         UsageError: what is wrong, and in which item.
@@ -291,7 +294,9 @@ def without_nulls(item: Mapping[str, object]) -> dict[str, object]:
 def with_prompt(item: Mapping[str, object], prompt: object) -> dict[str, object]:
     """Return an item with the prompt that its model was asked with, where that begins a definition and the item says nothing else."""
     tests, begins = item.get("tests"), isinstance(prompt, str) and begins_definition(prompt)
-    is_stream = isinstance(tests, list) and any(isinstance(test, Mapping) and "stdout" in test for test in tests)
+    is_stream = isinstance(tests, list | tuple) and any(
+        isinstance(test, Mapping) and "stdout" in test for test in tests
+    )
     says = not tests or is_stream or any(item.get(key) is not None for key in ("prompt", "benchmark"))
     says = says or not names_python(str(item.get("language") or ""))
     return dict(item) if says or not begins else {**item, "prompt": prompt}
@@ -403,7 +408,8 @@ def _own_sample(item: requests.MarkItem, at: str) -> Sample:
         return sample
     if item.kind and item.kind not in _KINDS:
         raise UsageError(f"'kind' is {item.kind!r}", at=at, hint=f"one of {', '.join(_KINDS)}")
-    if prompt and not (entry or compiles(prompt)):
+    if prompt and not (item.entry_point or (may_go_on(prompt, entry) if entry else compiles(prompt))):
         hint = "give the code that an answer goes on with, or 'entry_point'"
-        raise UnmarkableError("'prompt' is not Python, and begins no definition", at=at, hint=hint)
+        what = "as far as it goes" if entry else "and begins no definition"
+        raise UnmarkableError(f"'prompt' is not Python, {what}", at=at, hint=hint)
     return replace(sample, entry_point=entry, problem_type=ProblemType(item.kind) if item.kind else None)

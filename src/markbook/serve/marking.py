@@ -22,7 +22,7 @@ from markbook.serve import requests
 from markbook.serve.guard import HEADERS, Guard, Refused, as_json, identify_client, read_object
 from markbook.serve.items import BenchmarkShelf, Defaults, read_items, with_prompt
 from markbook.serve.pool import Pool, PoolSettings
-from markbook.serve.records import Busy, Closing, Order, Reward
+from markbook.serve.records import Busy, Closing, Order, Reward, UnmarkableError
 from markbook.serve.rewarder import rewards
 from markbook.serve.work_queue import Ticket
 from markbook.types import MissingKind, names_python
@@ -326,7 +326,7 @@ class Scoring:
 
     async def score(self, request: Request) -> Response:
         """Answer it."""
-        body = await self._guard.json(request)
+        body = await self._guard.json(request, may_halve=True)  # as in `mark`
         texts = requests.check(requests.ScoreRequest, body)
         if len(texts.metrics) > _MOST_METRICS:
             raise Refused(400, f"{len(texts.metrics)} metrics are too many at once: at most {_MOST_METRICS}")
@@ -334,7 +334,7 @@ class Scoring:
         for name in texts.metrics:
             if name not in there:
                 raise Refused(400, f"unknown metric {name[:40]!r} ({suggest(name[:40], there)})")
-        items = _read_items(texts.items)
+        items, broken = _read_items(texts.items)
         if self._waiting >= _MOST_WAITING:
             raise Refused(429, f"{self._waiting} requests for scores wait already", Retry_After="1")
         self._waiting += 1
@@ -348,24 +348,31 @@ class Scoring:
             self._waiting -= 1
         rows: list[dict[str, Any]] = [{"id": item.id} for item in items]
         for name, measurements in measured.items():
-            for row, measurement in zip(rows, measurements, strict=True):
-                missing = None if measurement.missing is None else measurement.missing.kind.value
+            for number, (row, measurement) in enumerate(zip(rows, measurements, strict=True)):
+                kind = None if measurement.missing is None else measurement.missing.kind
+                missing = MissingKind.UNDEFINED.value if number in broken else kind and kind.value
                 row[name] = {"value": measurement.value, "valid": measurement.missing is None, "reason": missing}
         return as_json({"results": rows})
 
 
-def _read_items(values: Sequence[object]) -> list[requests.ScoreItem]:
+def _read_items(values: Sequence[object]) -> tuple[list[requests.ScoreItem], set[int]]:
+    """Return the items, and the numbers of those that hold half a character: they have no text."""
     if len(values) > _MOST_ITEMS:
         raise Refused(400, f"{len(values)} items are too many at once: at most {_MOST_ITEMS}")
-    items = []
+    items, broken = [], set()
     for number, value in enumerate(values):
         at = f"items[{number}]"
         if not isinstance(value, Mapping):
             raise UsageError("it is not an object", at=at)
-        item = requests.check(requests.ScoreItem, {"id": number, **value}, at)
+        try:
+            item = requests.check(requests.ScoreItem, {"id": number, **value}, at)
+        except UnmarkableError:
+            own = value.get("id", number)
+            item = requests.ScoreItem(id=number if requests.find_half(str(own)) else own, candidate=None)
+            broken.add(number)
         if "reference" in value and "references" in value:
             raise UsageError("it has 'reference' and 'references': an item has one of them", at=at)
         if any(len(text) > _MOST_TEXT for text in (item.candidate or "", *item.against)):
             raise UsageError(f"a text has more than {_MOST_TEXT} characters", at=at)
         items.append(item)
-    return items
+    return items, broken

@@ -52,7 +52,7 @@ def _number(rule: str, most: float, is_good: Callable[[float, float], bool]) -> 
         # to Python a bool is an int
         if isinstance(value, bool) or not isinstance(value, int | float) or not is_good(value, bound):
             kind = ", which is text" if isinstance(value, str) else ""
-            words = f"is {str(value)[:40]}{kind}, and has to be {rule.format(most=bound)}"
+            words = f"is {str(value)[:40].encode(errors='backslashreplace').decode()}{kind}, and has to be {rule.format(most=bound)}"
             raise PydanticCustomError("value", "{words}", {"words": words})
         return value
 
@@ -89,7 +89,7 @@ _HALF_HINT = "a lone surrogate"
 
 
 def _as_list(value: object) -> object:
-    return [value] if isinstance(value, str) else value
+    return [value] if isinstance(value, str) else list(value) if isinstance(value, tuple) else value
 
 
 _WRITABLE = AfterValidator(_check_writable)
@@ -137,7 +137,11 @@ class StreamTest(_Request):
     stdout: Text
     checker: Text | None = None
     points: (
-        Annotated[float, _number("a number of 0 or more", _MOST_POINTS, lambda value, bound: 0 <= value < bound)] | None
+        Annotated[
+            float,
+            _number("a number from 0 to less than {most:g}", _MOST_POINTS, lambda value, bound: 0 <= value < bound),
+        ]
+        | None
     ) = None
 
 
@@ -193,7 +197,7 @@ class RewardRequest(_Request):
 
 
 References = Annotated[
-    list[str] | None, BeforeValidator(_as_list), Sentence("its references are neither a string nor a list of strings")
+    list[Text] | None, BeforeValidator(_as_list), Sentence("its references are neither a string nor a list of strings")
 ]
 
 
@@ -202,7 +206,7 @@ class ScoreItem(_Request):
 
     id: Id
     """The item's number where its caller gives it none."""
-    candidate: Annotated[str | None, Sentence("'candidate' is missing, or neither a string nor null")]
+    candidate: Annotated[Text | None, Sentence("'candidate' is missing, or neither a string nor null")]
     reference: References = None
     references: References = None
 

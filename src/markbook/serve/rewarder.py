@@ -8,7 +8,7 @@ import logging
 import os
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Self
@@ -21,6 +21,7 @@ from markbook.runs.options import make_options
 from markbook.serve.items import BenchmarkShelf, Defaults, read_item, without_nulls
 from markbook.serve.pool import Pool, PoolSettings
 from markbook.serve.records import Busy, Order, Reward, make_reward
+from markbook.serve.requests import find_half
 from markbook.serve.work_queue import Ticket
 from markbook.types import TIME_LIMIT, Missing, MissingKind
 
@@ -139,7 +140,8 @@ class Remote:
             waited = {"waited": now - began} if now - began >= _NOTICED else {}
             try:
                 value = {"items": items, "deadline": remaining, "detail": True, **waited, **self._policy}
-                body = json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+                # half a character goes as its escape: the server says of its item that nobody can mark it
+                body = json.dumps(value, ensure_ascii=False, allow_nan=False).encode(errors="backslashreplace")
             except (ValueError, TypeError, RecursionError) as error:
                 raise UsageError(f"the items cannot be sent: {error}") from None
             server.under_way += 1
@@ -155,7 +157,7 @@ class Remote:
                 server.under_way -= 1
             server.is_reached = True
             if got.status_code == 200:
-                return _read_rewards(got.text, items)
+                return _read_rewards(got.text, items, start)
             try:
                 why = str(got.json()["error"])
             except (ValueError, KeyError, TypeError):
@@ -172,10 +174,19 @@ class Remote:
                 # a server that names no time at all is still not asked without a pause
                 server.rests_until = loop.time() + max(_TURN, _wait(got.headers.get("retry-after", "")))
             else:
-                numbered = _ITEM.sub(lambda match: f"items[{int(match[1]) + start}]", why)
-                raise UsageError(f"the server refuses: {numbered}")
+                raise UsageError(f"the server refuses: {_renumber(why, start)}")
         missing = Missing(MissingKind.UNAVAILABLE, why)
-        return [Reward(str(item["id"]), None, missing, message=why) for item in items]
+        return [Reward(_name(item, at), None, missing, message=why) for at, item in enumerate(items, start)]
+
+
+def _name(item: Mapping[str, object], at: int) -> str:
+    """Return what an item is called in its reward: its id, or its place where that cannot be written."""
+    return f"items[{at}]" if find_half(str(item["id"])) else str(item["id"])
+
+
+def _renumber(message: str, start: int) -> str:
+    """Return a server's sentence about an item of a request with the item's number among all that were asked for."""
+    return _ITEM.sub(lambda match: f"items[{int(match[1]) + start}]", message)
 
 
 def _wait(header: str) -> float:
@@ -186,7 +197,7 @@ def _wait(header: str) -> float:
         return _WAIT
 
 
-def _read_rewards(text: str, items: Sequence[Mapping[str, object]]) -> list[Reward]:
+def _read_rewards(text: str, items: Sequence[Mapping[str, object]], start: int) -> list[Reward]:
     """Return what a server has answered; IncompleteError if that is not an answer to these items."""
     try:
         rewards = [Reward.from_record(record) for record in json.loads(text)["results"]]
@@ -194,9 +205,13 @@ def _read_rewards(text: str, items: Sequence[Mapping[str, object]]) -> list[Rewa
         raise IncompleteError(f"the server's answer cannot be read: {error}") from error
     if len(rewards) != len(items):
         raise IncompleteError(f"the server answered {len(rewards)} of {len(items)} items")
-    for reward, item in zip(rewards, items, strict=True):
-        if reward.id != str(item["id"]):
+    for number, (reward, item) in enumerate(zip(rewards, items, strict=True)):
+        if reward.id != _name(item, number):
             raise IncompleteError(f"the server answered {reward.id!r:.60} where {item['id']!r:.60} was asked")
+        if reward.missing is not None:
+            missing = replace(reward.missing, detail=_renumber(reward.missing.detail, start))
+            message = _renumber(reward.message, start)
+            rewards[number] = replace(reward, id=_name(item, number + start), missing=missing, message=message)
     return rewards
 
 
@@ -241,8 +256,10 @@ class Rewarder:
                 exam: each problem's limit is 20 times what its canonical solution needs, at least 3 s).
 
         Raises:
-            UsageError: an option that does not exist, or one that only a server has.
+            UsageError: an option that does not exist, or one that only a server has, or an empty list of servers.
         """
+        if not (url or url is None or isinstance(url, str)):
+            raise UsageError("url names no server", hint="leave it out for sandboxes of this machine")
         self._seconds = seconds
         self._is_open = False
         self._source: Remote | _Local

@@ -18,8 +18,8 @@ score, cancels out of the differences. All that is needed of a pair is the vecto
 Several comparisons at once are several chances to be wrong: `holm` bounds the chance of any false claim, `benjamini_hochberg`
 the share of false claims. `markbook.stats.power` says what a comparison of this size could have shown.
 
-Related items are not independent, so sign flips of single items would claim too much: with `clusters` the error is CR1 and the
-test is t with G - 1 degrees of freedom.
+Related items are not independent, so sign flips of single items would claim too much: with `clusters` the error is CR2 and the
+test is t with its degrees of freedom.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def paired_difference(
     Args:
         a: scores of one model.
         b: scores of the other, item by item.
-        clusters: which cluster each item belongs to; the error is then CR1 with t(G-1), and there is none where the
+        clusters: which cluster each item belongs to; the error is then CR2 (`clustered_standard_error`), and there is none where the
             clusters have no error: fewer than two of them, or all with the same mean.
         confidence: between 0 and 1.
     """
@@ -93,7 +93,7 @@ def paired_difference(
     if n < 2:
         return Estimate(mean, n=n, method="paired-t", confidence=confidence, note=TOO_FEW, stats=stats)
     if clusters is not None:
-        estimate = clustered_standard_error(list(gaps), clusters, confidence=confidence)
+        estimate = clustered_standard_error(list(gaps), clusters, correction="CR2", confidence=confidence)
         stats["n_clusters"] = estimate.stats["n_clusters"]
         sums: dict[Hashable, float] = {}
         for name, gap in zip(clusters, gaps, strict=True):
@@ -103,8 +103,9 @@ def paired_difference(
         if estimate.low is None or estimate.se is None or estimate.value is None:
             estimate = replace(estimate, se=None)  # clusters that say nothing of the error have none, not one of 0
         else:
-            clustered_p = t_two_sided(estimate.value / estimate.se, stats["n_clusters"] - 1)
-        return replace(estimate, p=clustered_p, method="paired-cr1", stats=stats)
+            stats["degrees"] = estimate.stats["degrees"]
+            clustered_p = t_two_sided(estimate.value / estimate.se, stats["degrees"])
+        return replace(estimate, p=clustered_p, method="paired-cr2", stats=stats)
     if not has_variation(gaps):
         note = "no variation in the differences: no interval"
         return Estimate(mean, se=0.0, n=n, method="paired-t", confidence=confidence, note=note, stats=stats)

@@ -67,7 +67,7 @@ class Differences:
     """Whether all differences are of that size, as those of all-or-nothing marks are."""
     largest: float = math.inf
     """What two marks of one item can differ by at most."""
-    clusters: int | None = None
+    clusters: float | None = None
     """Of related items; None where they are not."""
     skew: float = 0.0
     """The skewness of the differences where there is one, of related items of their clusters' sums."""

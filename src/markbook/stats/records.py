@@ -36,7 +36,7 @@ class Estimate:
     n: int = 0
     """Items that went in (pairs, for a paired method)."""
     method: str = ""
-    """Such as `wilson`, `t`, `bca`, `cluster-cr1`."""
+    """Such as `wilson`, `t`, `bca`, `cluster-cr2`."""
     confidence: float = CONFIDENCE
     note: str = ""
     """Why something is None, or what a reader has to know."""

@@ -162,6 +162,13 @@ def compiles(text: str) -> bool:
     return _names(text) is not None
 
 
+@functools.lru_cache(maxsize=1024)
+def may_go_on(text: str, name: str) -> bool:
+    """Whether some text behind this one, which begins to define a name, could make it a Python module."""
+    head = text[: text.rfind("\n") + 1]  # a line that is only begun, such as `return x +`, says little
+    return programs.ends_early(text) or (name in head and programs.ends_early(head))
+
+
 def defines(text: str, name: str) -> bool:
     """Whether a module binds a name at its top level; False if it does not parse."""
     # beyond ASCII a name can be spelled in more ways than one

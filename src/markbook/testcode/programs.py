@@ -30,6 +30,7 @@ what cannot be parsed is returned as it is and fails when it is run.
 from __future__ import annotations
 
 import ast
+import codeop
 import re
 import threading
 import warnings
@@ -80,6 +81,17 @@ def parse(text: str) -> ast.Module | None:
         return parse_python(text)
     except UNPARSABLE:
         return None
+
+
+def ends_early(text: str) -> bool:
+    """Whether a text is Python as far as it goes: a module, or one that only its end breaks off."""
+    try:
+        with _LOCK, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(text, "<text>", "exec", ast.PyCF_ONLY_AST | codeop.PyCF_ALLOW_INCOMPLETE_INPUT)  # type: ignore[attr-defined]  # the stubs lack it
+    except UNPARSABLE as error:
+        return getattr(error, "msg", "") == "incomplete input"
+    return True
 
 
 # Tests that would pass whatever is tested, and tests that only pytest can run as they are meant.

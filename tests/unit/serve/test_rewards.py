@@ -526,7 +526,6 @@ BAD = [
     ({"code": "x", "tests": ["import sys\nsys.exit(0)\n"]}, "it calls and asserts nothing"),
     ({"code": "x" * (2 << 20), "tests": TESTS}, "'code' has 2097152 characters (at most 1048576)"),
     ({"code": "x", "tests": 3}, "'tests' is neither a list nor a string"),
-    ({"code": "x", "tests": []}, "it has no tests"),
     ({"code": "x", "tests": [3]}, "items[0].tests[0]: it is neither a string nor an object"),
     ({"code": "x", "tests": [{}]}, "items[0].tests[0]: it is empty"),
     ({"code": "x", "tests": [{"assert": "x"}]}, "unknown field 'assert' (did you mean 'assertion'?)"),
@@ -549,6 +548,15 @@ BAD = [
     ({"code": "x", "tests": [{"stdin": "1"}]}, "unknown field 'stdin'"),
     ({"code": "x", "tests": [{"stdout": "1", "checker": "x"}]}, "unknown comparison 'x'"),
     ({"code": "x", "tests": [{"stdout": "1", "points": -1}]}, "'points' is -1"),
+    (
+        {"code": "x", "tests": [{"stdout": "1", "points": 1e308}]},
+        "'points' is 1e+308, and has to be a number from 0 to less than 1e+09",
+    ),
+    ({"code": "x", "tests": []}, "'tests' is empty"),
+    ({"code": "x", "tests": TESTS, "prompt": 'print "x"\ndef f(x):\n'}, "'prompt' is not Python"),
+    ({"code": "x", "tests": TESTS, "prompt": "x = (1,\ndef f(x):"}, "'prompt' is not Python"),
+    ({"code": "x", "tests": TESTS, "prompt": f"x={'[' * 3000}{']' * 3000}\ndef f(x):\n"}, "'prompt' is not Python"),
+    ({"code": "x", "tests": TESTS, "prompt": "\0def f(x):\n"}, "'prompt' is not Python"),
     ({"code": "x", "tests": [{"stdout": "1"}, "x == 1"]}, "some of its tests have 'stdin' and others have not"),
     ({"code": "x", "tests": [{"stdout": "1"}], "kind": "class"}, "'kind' is 'class' (its tests are of 'stdin')"),
     (
@@ -582,6 +590,8 @@ OF_THE_ITEM = (
     "calls and asserts nothing",
     "half a character",
     "'prompt' is not Python",
+    "there is no benchmark",
+    "'tests' is empty",
 )
 """What nobody can mark, however well it is written: the others of its batch are none the worse."""
 
@@ -604,6 +614,25 @@ def test_a_bad_item_is_refused_with_a_sentence(tmp_path, value, words):
     with pytest.raises(UsageError) as refused:
         read_items([value], BenchmarkShelf(tmp_path), Defaults(), 10)
     assert words in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "completion"),
+    [
+        ("def f(x):", "\n    return x\n"),
+        ('def f(x):\n    """Return', ' it."""\n    return x\n'),
+        ("def f(x):\n    # as it is", "\n    return x\n"),
+        ("def f(x):\n    if x:\n", "        return x\n    return 0\n"),
+        ("def f(x):\n    return (", "x)\n"),
+        ("def f(x):\n    return x +", " 0\n"),
+        ("def f(x", "):\n    return x\n"),
+        ("def f(x):\n    try:\n        pass\n    finally:\n        y = [\n", "x]\n    return x\n"),
+    ],
+)
+def test_a_prompt_may_end_anywhere(prompt, completion):
+    (found,) = marked([{"prompt": prompt, "completion": completion, "tests": TESTS}])
+
+    assert (found.reward, found.message) == (1.0, "")
 
 
 def test_what_is_wrong_with_a_benchmark_does_not_say_where_it_lies(tmp_path):

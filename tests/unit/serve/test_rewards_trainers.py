@@ -312,18 +312,39 @@ def test_a_rewarder_that_was_not_started_says_so():
         asyncio.run(Rewarder(workers=1).mark([item(RIGHT)]))
 
 
-@pytest.mark.parametrize("bad", [{"code": "\ud800"}, {"tests": ["'\ud800'"]}])
-def test_half_a_character_leaves_its_item_undefined_and_is_not_sent_to_a_server(bad):
-    async def mark(**options):
-        async with Rewarder(**options) as rewarder:
-            return await rewarder.mark([{**item(RIGHT), **bad}, item(RIGHT)])
+BAD = {
+    "code": ({"code": "\ud800"}, "'code' holds half a character"),
+    "tests": ({"tests": ["'\ud800'"]}, "'program' holds half a character"),
+    "id": ({"id": "\ud800"}, "'id' holds half a character"),
+    "key": ({"\ud800": 1}, "a field's name holds half a character"),
+    "no tests": ({"tests": []}, "'tests' is empty"),
+    "no benchmark": ({"tests": None, "entry_point": None, "benchmark": "quis", "task_id": "a"}, "there is no benchmark 'quis'"),
+}  # fmt: skip
 
-    verdicts = asyncio.run(mark(**LOCAL))
 
-    assert [verdict.reward for verdict in verdicts] == [None, 1.0]
-    assert "half a character" in verdicts[0].message
-    with pytest.raises(UsageError, match=r"half a character|surrogates not allowed"):
-        asyncio.run(mark(url="http://127.0.0.1:9"))
+@pytest.mark.parametrize(("bad", "words"), BAD.values(), ids=BAD)
+def test_a_bad_item_is_undefined_by_itself_here_and_on_a_server(servers, bad, words):
+    items = [item(RIGHT)] * 65 + [{**item(RIGHT), **bad}, item(RIGHT, tests=tuple(TESTS))]
+
+    here, there = mark_here(items), ask([server.address for server in servers], items)
+
+    assert [reward.to_record() for reward in there] == [reward.to_record() for reward in here]
+    assert [reward.reward for reward in there] == [1.0] * 65 + [None, 1.0]
+    assert (there[65].missing.kind, there[65].id) == (MissingKind.UNDEFINED, "items[65]" if "id" in bad else "a")
+    assert there[65].message.replace(".tests[0]", "").startswith(f"items[65]: {words}"), there[65].message
+
+
+def test_a_bad_completion_does_not_end_training_on_a_server(servers):
+    completions, tests = [RIGHT, f"{RIGHT}\ud800", WRONG], [TESTS] * 3
+    with TRLReward(invalid="mask", url=servers[0].address, retries=0, seconds=60) as reward:
+        assert reward(prompts=["p"] * 3, completions=completions, tests=tests) == [1.0, 0.75, 0.5]
+        assert reward.mask == [True, False, True]
+
+
+@pytest.mark.parametrize("url", [[], ()])
+def test_an_empty_list_of_servers_starts_nothing_here(url):
+    with pytest.raises(UsageError, match="url names no server"):
+        Rewarder(url=url)
 
 
 def test_what_a_full_pool_has_no_room_for_in_time_is_no_error():
@@ -353,8 +374,12 @@ def test_the_example_runs(capsys, monkeypatch):
 
 
 def ask(url, items, **options):
+    return mark_here(items, **{"url": url, "seconds": 60, **options})
+
+
+def mark_here(items, **options):
     async def main():
-        async with Rewarder(url=url, **{"seconds": 60, **options}) as rewarder:
+        async with Rewarder(**(options or LOCAL)) as rewarder:
             return await rewarder.mark(items)
 
     return asyncio.run(main())

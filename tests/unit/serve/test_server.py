@@ -148,12 +148,14 @@ def test_a_text_that_is_not_there_is_missing_for_its_item_alone(client):
         {"candidate": None, "reference": "a"},
         {"candidate": "a", "reference": None},
     ]
-    got = client.post("/v1/score", json={"metrics": "exact_match", "items": items}).json()["results"]
-    assert [(row["exact_match"]["value"], row["exact_match"]["valid"]) for row in got] == [
-        (1.0, True),
-        (None, False),
-        (None, False),
-    ]
+    items += [{**items[0], key: "a\ud800"} for key in ("candidate", "reference", "id", "\ud800")]
+    items.append({"id": "whole", "candidate": "a", "references": ["a", "\ud800"]})
+    got = client.post("/v1/score", content=json.dumps({"metrics": "exact_match", "items": items}), headers=JSON)
+    marks = [row["exact_match"] for row in got.json()["results"]]
+    assert [mark["value"] for mark in marks] == [1.0] + [None] * 7
+    assert [mark["valid"] for mark in marks] == [True] + [False] * 7
+    assert [mark["reason"] for mark in marks[2:]] == ["undefined"] * 6, marks
+    assert [row["id"] for row in got.json()["results"]] == [*range(7), "whole"]
 
 
 def test_openrlhf_gets_its_shape(client):
@@ -436,14 +438,14 @@ BAD = [
     ({"json": {"items": []}}, 400, "'items' is empty"),
     ({"json": {"items": 3}}, 400, "'items' is not a list"),
     ({"json": {"items": [3]}}, 400, "items[0]: it is not an object"),
-    ({"json": {"items": [item(RIGHT), item(RIGHT, tests=[])]}}, 400, "items[1]: it has no tests"),
+    ({"json": {"items": [item(RIGHT), item(RIGHT, tests=None)]}}, 400, "items[1]: it has no tests"),
+    ({"content": '{"items": [{"code": "x", "timeout": "\\ud800"}]}', "headers": JSON}, 400, "which is text"),
     ({"json": {**GOOD, "detial": True}}, 400, "unknown field 'detial' (did you mean 'detail'?)"),
     ({"json": {**GOOD, "detail": 1}}, 400, "'detail' is neither true nor false"),
     ({"json": {**GOOD, "deadline": 0}}, 400, "'deadline' is 0, and has to be a number above 0 and at most 60"),
     ({"json": {**GOOD, "error_policy": "x"}}, 400, "'error_policy' is 'x'"),
     ({"json": {"items": [item(f"{RIGHT}#{n}") for n in range(20)]}}, 413, "20 items never fit into the queue"),
     ({"json": {"items": [item(RIGHT)] * 1025}}, 400, "1025 items are too many at once (send at most 1024)"),
-    ({"json": {"items": [{"code": "x", "benchmark": "../quiz", "task_id": "t/1"}]}}, 400, "no benchmark '../quiz'"),
 ]
 
 
@@ -451,13 +453,16 @@ def test_an_item_that_nobody_can_mark_does_not_refuse_its_batch(client):
     items = [
         item(RIGHT), {"code": RIGHT, "benchmark": "quiz", "task_id": "t/9"}, {"code": RIGHT, "tests": ["def f(:"]},
         item(RIGHT), {"id": "h", "code": "\ud800", "tests": ["f(1) == 2"]}, {"id": "\ud800", "code": "x", "tests": ["x == 1"]},
+        {"code": RIGHT, "benchmark": "../quiz", "task_id": "t/1"}, item(RIGHT, tests=[]), item(RIGHT, tests=""),
     ]  # fmt: skip
 
     got = client.post("/v1/mark", content=json.dumps({"items": items}), headers=JSON).json()["results"]
 
-    assert [one["reward"] for one in got] == [1.0, None, None, 1.0, None, None]
-    assert [one["reason"] for one in got] == [None, "undefined", "undefined", None, "undefined", "undefined"]
-    assert ([one["id"] for one in got[4:]], "half a character" in got[4]["message"]) == (["h", "items[5]"], True)
+    assert [one["reward"] for one in got] == [1.0, None, None, 1.0] + [None] * 5
+    assert [one["reason"] for one in got] == [None, "undefined", "undefined", None] + ["undefined"] * 5
+    assert ([one["id"] for one in got[4:6]], "half a character" in got[4]["message"]) == (["h", "items[5]"], True)
+    assert "there is no benchmark '../quiz' here" in got[6]["message"]
+    assert got[7]["message"].startswith("items[7]: 'tests' is empty")
     assert "'quiz' has no task 't/9'" in got[1]["message"]
     assert "does not parse" in got[2]["message"]
 

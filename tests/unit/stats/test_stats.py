@@ -508,6 +508,52 @@ def test_the_interval_of_many_tasks_means_covers_near_an_end(n_tasks, rows, p):
     assert sum(low <= p <= high for low, high in found) >= 930
 
 
+def test_few_degrees_are_left_where_one_cluster_has_half_of_all():
+    # the mean is 1/2; sums of residuals -1, 1/2, 1/2; 1 / (1/2) + 2 (1/4) / (3/4) = 8/3
+    # design effect 3/2 = 1 + (6/4 - 1) rho: items of a cluster are alike, so a sum's covariance is n_g n_k (d - h_g - h_k + 3/8):
+    # 3/2, 7/8, 7/8, with the first -3/4, between the others -1/8; over 1 - h the trace is 16/3, that of the square 160/9
+    values, clusters = [0, 0, 1, 1], ["a", "a", "b", "c"]
+    found = stats.clustered_standard_error(values, clusters, correction="CR2")
+    paired = stats.paired_difference(values, [0.0] * 4, clusters=clusters)
+
+    close([found.se, found.stats["degrees"]], [math.sqrt(8 / 3) / 4, 1.6], 1e-12)
+    close([paired.se, paired.stats["degrees"], paired.low], [found.se, 1.6, found.low], 1e-12)
+    assert (found.method, paired.method) == ("cluster-cr2", "paired-cr2")
+
+
+@pytest.mark.parametrize("sizes", [[1, 2, 3, 4], [9, 1, 1], [5, 1]])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_degrees_of_clusters_are_those_of_the_whole_table(sizes, seed):
+    clusters = np.repeat(np.arange(len(sizes)), sizes)
+    values = np.random.default_rng(seed).random(sum(sizes)).tolist()
+    found = stats.clustered_standard_error(values, clusters.tolist(), correction="CR2")
+    related = (found.stats["design_effect"] - 1) / (np.square(sizes).sum() / sum(sizes) - 1)
+
+    items = np.where(clusters[:, None] == clusters, np.clip(related, 0, 1), 0.0)
+    np.fill_diagonal(items, 1.0)
+    off = np.eye(len(items)) - 1 / len(items)
+    sums = (clusters == np.arange(len(sizes))[:, None]) @ off
+    spread = sums @ items @ sums.T / (1 - np.array(sizes) / sum(sizes))
+
+    close([found.stats["degrees"]], [np.trace(spread) ** 2 / np.trace(spread @ spread)], 1e-9)
+
+
+@pytest.mark.parametrize(("n_clusters", "sigma"), [(20, 1.0), (40, 1.2), (100, 1.5)])
+def test_intervals_of_very_unequal_clusters_cover(n_clusters, sigma):
+    from markbook.results.pairs import estimate_difference
+
+    rng = np.random.default_rng(11)
+    covered = 0
+    for _ in range(1000):
+        sizes = np.maximum(1, rng.lognormal(1, sigma, n_clusters).astype(int))
+        clusters = np.repeat(np.arange(n_clusters), sizes)
+        a, b = ((rng.random(clusters.size) < rng.random(n_clusters)[clusters]) * 1.0 for _ in "ab")
+        found = estimate_difference(a.tolist(), b.tolist(), 1.0, 0.95, [str(at) for at in clusters])
+        covered += found.low <= 0 <= found.high
+
+    assert 0.93 <= covered / 1000 <= 0.98
+
+
 @pytest.mark.slow
 def test_clustered_intervals_cover_and_naive_ones_do_not():
     rng = np.random.default_rng(11)

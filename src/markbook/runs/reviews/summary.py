@@ -263,7 +263,7 @@ def _find_repeated_papers(papers: Sequence[str]) -> Sequence[str] | None:
 
 
 def _mean(values: Sequence[float], clusters: Sequence[str] | None) -> Estimate:
-    return t_interval(values) if clusters is None else clustered_standard_error(values, clusters)
+    return t_interval(values) if clusters is None else clustered_standard_error(values, clusters, correction="CR2")
 
 
 def _sensitivity(rows: Sequence[ReviewRow], systems: Sequence[str], config: ReviewConfig) -> WeightSensitivityRecord:
