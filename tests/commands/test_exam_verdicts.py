@@ -441,7 +441,7 @@ def test_what_a_prompt_gives_the_tests_is_not_the_answers_to_decide(tmp_path, kn
 TAKING = [
     "take(STOCK, x)\ndef take(shelf, x): shelf[x] -= 1", "take(x)\ndef take(x, shelf=STOCK): shelf[x] -= 1",
     "for shelf in (STOCK,): shelf[x] -= 1", "(shelf := STOCK)[x] -= 1", "shelf = STOCK if x else {}; shelf[x] -= 1",
-    "put = STOCK.update; put({x: 2})", "STOCK.__setitem__(x, 2)", "globals()['STOCK'][x] -= 1", "STOCK.subtract({x: 1})",
+    "put = STOCK.subtract; put({x: 1})", "STOCK.__setitem__(x, 2)", "globals()['STOCK'][x] -= 1", "STOCK.subtract({x: 1})",
     "list(map(STOCK.pop, [x])); STOCK[x] = 2", "stock()[x] -= 1\ndef stock(): return STOCK",
 ]  # fmt: skip
 LOOKING = [

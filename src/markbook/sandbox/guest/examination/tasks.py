@@ -140,14 +140,16 @@ class CompiledTests:
         # every test of a class names it: only where it says what is right does that show nothing
         own_doubtful = [self.name] * bool(tree and expects_constants(tree, self.name, parts))
         code, values = run_twice(statements) if tree else (None, {})
-        if code is None:
+        if code is None or tree is None:
             # where nobody can say what a prompt makes, it may be whatever it mentions
             calls = {get_called_name(node) for node in _walk(parts) if isinstance(node, ast.Call)}
             theirs = set(re.findall(r"\w+", prompt)) - (set() if self.name else calls)
             self.doubtful = sorted((named & theirs).union(own_doubtful))
             return
         theirs, self.changeable, links = leave_to_solutions(statements, values, parts, changed, left_out)
-        reached = spread(named, links)
+        is_class = any(isinstance(node, ast.ClassDef) and node.name == self.name for node in tree.body)
+        # `expects_constants` says of objects of the tested class whether they are what is expected
+        reached = spread(named.difference(*map(_list_bound, left_out if is_class else ())), links)
         self.doubtful = sorted(reached.intersection(theirs).union(own_doubtful))
         self.of_solution = sorted(theirs)
         self.asks = sorted({*self.asks, *self.of_solution})
