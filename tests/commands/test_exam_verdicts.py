@@ -408,7 +408,7 @@ GIVEN = {
         f"{SCALE}def a(x): return x * a.rate\na.rate = Scale.factor\n", "candidate(3) == a(3)", "x * Scale.factor", ZERO, "??"
     ),
     "prose": ("Return x times LIMIT, where\nLIMIT = 6\n", "candidate(3) == 3 * LIMIT", "x * 6\nLIMIT = 6", "    return 0\nLIMIT = 0\n", "??"),
-    "prose that says nothing of it": ("Return x times 6, in a list.\n", "candidate(3) == 3 * len([1] * 6)", "x * 6", "    return 0\n", "s0"),
+    "prose that says nothing of it": ("Return x times 6, the len of what the test has.\n", "candidate(3) == 3 * len([1] * 6)", "x * 6", "    return 0\n", "s0"),
 }  # fmt: skip
 """Prompts, a test of each, what a right answer returns, a wrong one, and what becomes of both: separated, failed, unchecked."""
 

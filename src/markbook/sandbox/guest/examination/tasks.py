@@ -128,11 +128,8 @@ class CompiledTests:
             return
         tree = parse_prompt(prompt)
         statements = list_given(tree, self.name) if tree else []
-        left_out = (
-            [node for node in tree.body if node not in statements and getattr(node, "name", "") != self.name]
-            if tree
-            else []
-        )
+        others = [node for node in tree.body if node not in statements] if tree else []
+        left_out = [node for node in others if getattr(node, "name", "") != self.name]
         if tree and all(_is_idle(node, used | vars(builtins).keys()) for node in (*statements, *left_out)):
             return
         named = self._list_taken()
@@ -143,7 +140,7 @@ class CompiledTests:
         if code is None or tree is None:
             # where nobody can say what a prompt makes, it may be whatever it mentions
             calls = {get_called_name(node) for node in _walk(parts) if isinstance(node, ast.Call)}
-            theirs = set(re.findall(r"\w+", prompt)) - (set() if self.name else calls)
+            theirs = set(re.findall(r"\w+", prompt)) - vars(builtins).keys() - (set() if self.name else calls)
             self.doubtful = sorted((named & theirs).union(own_doubtful))
             return
         theirs, self.changeable, links = leave_to_solutions(statements, values, parts, changed, left_out)
@@ -168,10 +165,8 @@ class CompiledTests:
 
     def _list_taken(self) -> set[str]:
         """Return the names that the tests take from elsewhere, but for what they test."""
-        return (
-            set[str]().union(*(list_free([part for part in self._parse(test) if part]) for test in self.tests))
-            - self._entry
-        )
+        trees = ([part for part in self._parse(test) if part] for test in self.tests)
+        return set[str]().union(*map(list_free, trees)) - self._entry
 
     @expressions.pause_clock
     def list_living(self, code: str) -> list[str]:
@@ -194,16 +189,14 @@ class CompiledTests:
         changed = {
             name for name, level in list_changed(_list_own(tree, asking)).items() if level < depths.get(name, -1)
         }
-        links = link(list_given(asking, self.name), depths)
-        return (
-            depths.keys() & spread(changed, links, {name for name, depth in self.changeable if not depth})
-            if changed
-            else set()
-        )
+        if not changed:
+            return set()
+        fixed = {name for name, depth in self.changeable if not depth}
+        return depths.keys() & spread(changed, link(list_given(asking, self.name), depths), fixed)
 
     @expressions.pause_clock
     def is_patched(self, code: str) -> bool:
-        """Whether a solution may put something in the place of a part of a module, which its process shares with the tests."""
+        """Whether a solution may put something in the place of a part of a module, which its process shares with the tests, or of the tests."""
         tree = parse(code)
         nodes = expressions.nodes(tree) if tree else []
         if any(getattr(node, "id", getattr(node, "attr", "")) in _PATCHING for node in nodes):
@@ -380,8 +373,13 @@ _SAME = frozenset(("assertIs", "assertIsNot"))
 """What asks whether two things are one: what is made of other arguments may rightly be the same one again."""
 
 
-_PATCHING = frozenset(("__dict__", "__import__", "delattr", "import_module", "modules", "setattr", "vars"))
-"""By what a part of a module can be replaced beside an assignment to it."""
+_PATCHING = frozenset(
+    [
+        *("__dict__", "__import__", "delattr", "import_module", "modules", "setattr", "vars"),
+        *("f_back", "f_globals", "f_locals", "get_objects", "get_referents", "get_referrers"),
+    ]
+)
+"""By what a part of a module, or of the tests, can be replaced beside an assignment to it."""
 
 
 def makers(nodes: list[ast.AST], names: set[str], tested: set[str]) -> set[str]:
@@ -630,14 +628,11 @@ def _depth(value: Any) -> int:
     except Exception:
         if kind.__module__ in ("array", "numpy") or kind is bytearray:
             return 1
-        parts = (
-            [*value.values()]
-            if kind in _MAPPINGS
-            else value
-            if kind in _SEQUENCES
-            else [*getattr(value, "__dict__", {}).values()]
-        )
-        if kind not in _MAPPINGS | _SEQUENCES and (not parts or hasattr(value, "__iter__")):
+        if kind in _SEQUENCES:
+            parts = value
+        elif kind in _MAPPINGS or (hasattr(value, "__dict__") and not hasattr(value, "__iter__")):
+            parts = (value if kind in _MAPPINGS else vars(value)).values()
+        else:
             return _ENDLESS
         try:
             return 1 + max(map(_depth, parts), default=0)
@@ -728,23 +723,10 @@ _LOOKING = frozenset(
 """Functions and methods that hand on nothing of an object; of what they hand on, `_TAKING` leave the object as it is."""
 _TAKING = frozenset(
     [
-        *(
-            "dict",
-            "enumerate",
-            "filter",
-            "frozenset",
-            "iter",
-            "list",
-            "map",
-            "max",
-            "min",
-            "reversed",
-            "set",
-            "sorted",
-            "sum",
-        ),
-        *("tuple", "zip", "accumulate", "bisect", "bisect_left", "bisect_right", "chain", "choice", "combinations"),
-        *("copy", "deepcopy", "dumps", "permutations", "product", "get", "intersection", "items", "union", "values"),
+        *("dict", "enumerate", "filter", "frozenset", "iter", "list", "map", "max", "min", "reversed", "set", "sorted"),
+        *("sum", "tuple", "zip", "accumulate", "bisect", "bisect_left", "bisect_right", "chain", "choice"),
+        *("combinations", "copy", "deepcopy", "dumps", "permutations", "product", "get", "intersection", "items"),
+        *("union", "values"),
     ]
 )
 _ARRANGING = frozenset(
@@ -866,20 +848,23 @@ def _is_idle(statement: ast.stmt, named: set[str]) -> bool:
 
 def list_free(statements: Iterable[ast.AST]) -> set[str]:
     """Return the names that code takes from elsewhere: what neither it, as a whole, nor the function that uses it binds."""
-    todo, scopes, free, bound = list(statements), [], set[str](), set[str]()
+    todo, free, bound = [*statements], set[str](), set[str]()
+    members = {id(part) for node in _walk(todo) if isinstance(node, ast.ClassDef) for part in node.body}
     for node in todo:  # it grows meanwhile
+        own_name = set() if id(node) in members else {getattr(node, "name", "")}
         if isinstance(node, ast.ClassDef | ast.Module):
-            todo += node.body
-            todo += [*getattr(node, "decorator_list", ()), *getattr(node, "bases", ())]
-        else:
-            scopes.append(expressions.nodes(node))
-    for nodes in scopes:
+            bound |= own_name
+            todo += [*node.body, *getattr(node, "decorator_list", ()), *getattr(node, "bases", ())]
+            continue
+        nodes = expressions.nodes(node)
         of_scope = _collect_bound_names(nodes)
-        free |= {node.id for node in nodes if isinstance(node, ast.Name)} - of_scope
-        is_function = isinstance(nodes[0], ast.FunctionDef | ast.AsyncFunctionDef)
-        declared = {name for node in nodes if isinstance(node, ast.Global) for name in node.names}
+        declared = {name for part in nodes if isinstance(part, ast.Global) for name in part.names}
+        free |= {part.id for part in nodes if isinstance(part, ast.Name)} - of_scope
         free |= declared - of_scope
-        bound |= {getattr(nodes[0], "name", "")} | (declared & of_scope) if is_function else of_scope
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            bound |= own_name | (declared & of_scope)
+        elif id(node) not in members:
+            bound |= of_scope
     return free - bound
 
 
