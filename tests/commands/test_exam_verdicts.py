@@ -434,3 +434,144 @@ def test_an_assertion_alone_that_cannot_fail_passes_unchecked(tmp_path):
     (row,) = rows(hold(tmp_path, [problem("a", tests=tests)], [answer("a", GOOD)]))
 
     assert [test["verdict"] for test in row["test_details"]] == ["unchecked", "separated"]
+
+
+SCALE = "class Scale:\n    factor = 6\n"
+ZERO = "    return 0\nclass Scale:\n    factor = 0\n"
+FLOORED = "math.floor(x + 0.5) == candidate(x + 0.5) for x in (3, 5)"
+GIVEN = {
+    "a constant": ("LIMIT = 6\n", "candidate(3) == 3 * LIMIT", "x * LIMIT", "    global LIMIT\n    LIMIT = 1\n    return x\n", "s0"),
+    "a constant in the namespace": (
+        "LIMIT = 6\n", "candidate(3) == 3 * LIMIT", "x * LIMIT", "    globals().update(LIMIT=1)\n    return x\n", "s0"
+    ),
+    "a constant of a helper": (
+        "RATE = 6\ndef expected(x): return x * RATE\n", "candidate(3) == expected(3)", "x * RATE",
+        "    global RATE\n    RATE = 1\n    return x\n", "s0",
+    ),
+    "a constant that the answer counts up": (
+        "LEVEL = 1\n", "candidate(3) == 3 * LEVEL", "3 * LEVEL", "    global LEVEL\n    LEVEL += 1\n    return 3 * LEVEL\n", "s?"
+    ),
+    "an import": (
+        "import math\n", "candidate(3.5) == math.floor(3.5)", "math.floor(x)",
+        "    global math\n    class math: floor = float\n    return x\n", "s0",
+    ),
+    "a part of an import": (
+        "import math\n", "candidate(3.5) == math.floor(3.5)", "math.floor(x)", "    math.floor = float\n    return x\n", "s?"
+    ),
+    "a star import": ("from math import *\n", "candidate(3) == 3 * pi", "x * pi", "    return 0\npi = 0\n", "s0"),
+    "a capture": ("match 6:\n    case LIMIT: pass\n", "candidate(3) == 3 * LIMIT", "x * LIMIT", "    return 0\nLIMIT = 0\n", "s0"),
+    "a text that is run": ("exec('LIMIT = 6')\n", "candidate(3) == 3 * LIMIT", "x * LIMIT", "    return 0\nLIMIT = 0\n", "s0"),
+    "what is made where it is missing": (
+        "try: LIMIT\nexcept NameError: LIMIT = 6\n", "candidate(3) == 3 * LIMIT", "x * LIMIT", "    return 0\nLIMIT = 0\n", "s0"
+    ),
+    "a name of Python's own": ("max = 6\n", "candidate(3) == 3 * max", "x * max", "    return 0\nmax = 0\n", "s0"),
+    "what is made beside the entry": (
+        "LIMIT, CALL = 6, lambda x: f(x)\n", "candidate(3) == 3 * LIMIT", "x * LIMIT", "    return 0\nLIMIT = 0\n", "??"
+    ),
+    "helpers that call others": (
+        f"def a(x): return b(x)\ndef b(x): return c(x)\ndef c(x): return x * Scale.factor\n{SCALE}",
+        "candidate(3) == a(3)", "x * Scale.factor", ZERO, "??",
+    ),
+    "an item": (
+        f"{SCALE}TABLE = {{'a': 1}}\nTABLE['b'] = Scale.factor\n", "candidate(3) == 3 * TABLE['b']", "x * Scale.factor", ZERO, "??"
+    ),
+    "what a helper fills": (
+        f"{SCALE}def put(table): table.append(Scale.factor)\nTABLE = [1]\nput(TABLE)\n", "candidate(3) == 3 * TABLE[1]",
+        "x * Scale.factor", ZERO, "??",
+    ),
+    "an attribute of a helper": (
+        f"{SCALE}def a(x): return x * a.rate\na.rate = Scale.factor\n", "candidate(3) == a(3)", "x * Scale.factor", ZERO, "??"
+    ),
+    "prose": ("Return x times LIMIT, where\nLIMIT = 6\n", "candidate(3) == 3 * LIMIT", "x * 6\nLIMIT = 6", "    return 0\nLIMIT = 0\n", "??"),
+    "prose that says nothing of it": ("Return x times 6, the len of what the test has.\n", "candidate(3) == 3 * len([1] * 6)", "x * 6", "    return 0\n", "s0"),
+}  # fmt: skip
+"""Prompts, a test of each, what a right answer returns, a wrong one, and what becomes of both: separated, failed, unchecked."""
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["with a reference", "alone"])
+def test_what_a_prompt_gives_the_tests_is_not_the_answers_to_decide(tmp_path, known):
+    problems, answers = [], []
+    for name, (prompt, test, value, wrong, _) in GIVEN.items():
+        head = "def f(x):\n" if name[:5] != "prose" else ""
+        right = f"{prompt if head else ''}def f(x):\n    return {value}\n"
+        row = {
+            "task_id": name,
+            "prompt": f"{prompt}{head}",
+            "entry_point": "f",
+            "test": f"def check(candidate):\n    assert {test}\n",
+        }
+        problems.append({**row, **({"canonical_solution": right} if known else {})})
+        codes = (right, f"{prompt if head else ''}def f(x):\n{wrong}")
+        answers += [answer(name, code, sample=at) for at, code in enumerate(codes)]
+
+    found = rows(hold(tmp_path, problems, answers))
+
+    labels = {"separated": "s", "in_process": "i", "unchecked": "?"}
+    seen = [labels[test["verdict"]] if test["passed"] else "0" for row in found for test in row["test_details"]]
+    assert dict(zip(GIVEN, map("".join, zip(seen[::2], seen[1::2], strict=True)), strict=True)) == {
+        name: case[-1].replace("?", "0", known and case[-1] == "s?") for name, case in GIVEN.items()
+    }
+
+
+TAKING = [
+    "take(STOCK, x)\ndef take(shelf, x): shelf[x] -= 1", "take(x)\ndef take(x, shelf=STOCK): shelf[x] -= 1",
+    "for shelf in (STOCK,): shelf[x] -= 1", "(shelf := STOCK)[x] -= 1", "shelf = STOCK if x else {}; shelf[x] -= 1",
+    "put = STOCK.subtract; put({x: 1})", "STOCK.__setitem__(x, 2)", "globals()['STOCK'][x] -= 1", "STOCK.subtract({x: 1})",
+    "list(map(STOCK.pop, [x])); STOCK[x] = 2", "stock()[x] -= 1\ndef stock(): return STOCK",
+]  # fmt: skip
+LOOKING = [
+    "x = STOCK['a'] - 1", "x = len(STOCK) + 1", "x = sum(STOCK.values()) - 1", "x = [count - 1 for count in STOCK.values()][0]",
+    "x = 2 if 'a' in STOCK else 3", "x = max(STOCK.items())[1] - 1", "x = STOCK.get('a', 0) - 1", "x = dict(STOCK)['a'] - 1",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["with a reference", "alone"])
+def test_a_container_is_the_tests_own_where_an_answer_only_reads_it(tmp_path, known):
+    prompt = "from collections import Counter\nSTOCK = Counter(a=3)\ndef f(x):\n"
+    changed = "    assert candidate('a') is None and STOCK['a'] == 2\n"
+    looked = "    assert candidate('a') == STOCK['a'] - 1\n"
+    problems, answers = [], []
+    for code, test in [*((code, changed) for code in TAKING), *((f"{code}; return x", looked) for code in LOOKING)]:
+        first, _, rest = code.partition("\n")
+        body = f"    {first}\n{rest}\n"
+        row = {"task_id": code, "prompt": prompt, "entry_point": "f", "test": f"def check(candidate):\n{test}"}
+        problems.append({**row, **({"canonical_solution": body} if known else {})})
+        answers.append(answer(code, f"{prompt}{body}"))
+
+    found = rows(hold(tmp_path, problems, answers))
+
+    labels = {row["task_id"]: (test["passed"], test["verdict"]) for row in found for test in row["test_details"]}
+    assert [labels[code] for code in TAKING] == [(True, "unchecked")] * len(TAKING)
+    assert [labels[f"{code}; return x"] for code in LOOKING] == [(True, "separated")] * len(LOOKING)
+
+
+def test_what_the_prompts_objects_note_and_are_is_what_the_answer_has(tmp_path):
+    cached = "from functools import lru_cache\n@lru_cache\ndef slow(x): return 2 * x\ndef f(x):\n"
+    tests = [
+        (cached, "    candidate(3)\n    assert slow.cache_info().misses == 1\n", "    return slow(x)\n"),
+        (
+            "MISSING = ('no', 'value')\ndef f(x):\n",
+            "    assert candidate(MISSING) == 0\n",
+            "    return 0 if x is MISSING else 1\n",
+        ),
+    ]
+    problems = [
+        {"task_id": prompt, "prompt": prompt, "entry_point": "f", "test": f"def check(candidate):\n{test}"}
+        for prompt, test, _ in tests
+    ]
+
+    found = rows(hold(tmp_path, problems, [answer(prompt, f"{prompt}{body}") for prompt, _, body in tests]))
+
+    assert [(test["passed"], test["verdict"]) for row in found for test in row["test_details"]] == [
+        (True, "unchecked")
+    ] * 2
+
+
+def test_an_answers_own_state_that_tests_read_is_what_it_is_then(tmp_path):
+    row = {"task_id": "p", "prompt": "def f(x):\n", "entry_point": "f"}
+    row["test"] = "def check(candidate):\n    assert [candidate(3), CALLS, candidate(3), CALLS] == [3, 1, 3, 2]\n"
+    code = "CALLS = 0\ndef f(x):\n    global CALLS\n    CALLS += 1\n    return x\n"
+
+    (found,) = rows(hold(tmp_path, [row], [answer("p", code)]))
+
+    assert [(test["passed"], test["verdict"]) for test in found["test_details"]] == [(True, "in_process")]

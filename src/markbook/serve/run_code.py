@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
+import functools
+import importlib
 import logging
 import math
 import re
 import sys
 import threading
 import time
+import types
+import unicodedata
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -150,20 +154,39 @@ _LOOKING_AROUND = re.compile(
     r"\b(?:breakpoint|builtins|dir|eval|exec|getattr|globals|help|import|io|locals|open|os|vars)\b|(?<!\bre\.)\bcompile\b"
     rf"|\b__(?!(?:class|init|main|name)__)|\bsys\b(?!\.(?:{'|'.join(_OF_SYS)})\b)"
     r"|\bstd(?:in|out|err)\.(?!(?:buffer|flush|(?:read|write)(?:lines?)?)\b)|\A(?:.*\n)?[ \t\f]*#.*coding[:=]"
-    r"|\bis[ ]+(?:not[ ]+)?[-\"'\d(\[{]|\bassert[ ]*\("
 )
-"""What could tell a program in what process and folder it runs, or lead to it; what names an encoding, and what the compiler warns of."""
+"""What could tell a program in what process and folder it runs, or lead to it; and what names an encoding."""
+
+
+@functools.cache
+def _list_public(module: str) -> frozenset[str]:
+    """Return what a module is there for: no other modules, but for those that are the same as their only part."""
+    members = vars(importlib.import_module(module))
+    values = {name for name, value in members.items() if name[0] != "_" and not isinstance(value, types.ModuleType)}
+    return frozenset({"*", *members.get("__all__", values)})
+
+
+@functools.cache
+def _list_modules() -> re.Pattern[str]:
+    """Return a pattern of attributes by which modules lead to others: what those hold is not only for computing."""
+    members = (pair for module in _COMPUTING for pair in vars(importlib.import_module(module)).items())
+    names = {name for name, value in members if isinstance(value, types.ModuleType)} - _COMPUTING
+    return re.compile(rf"\.\s*(?:{'|'.join(names)})\b")
 
 
 def only_computes(code: str) -> bool:
     """Whether a program only computes, as far as its text shows: then it does the same wherever it runs."""
     for modules, module, names in _IMPORT.findall(code):
-        imported = {name.strip() for name in (modules or module).split(",")}
-        if not imported <= _COMPUTING or (
-            module == "sys" and not {*names.replace(" ", "").split(",")}.issubset(_OF_SYS)
-        ):
+        imported = {name.split()[0] for name in (modules or module).split(",") if name.strip()}
+        if not imported <= _COMPUTING or (modules and " as " in f" {modules} "):
             return False
-    return _LOOKING_AROUND.search(_IMPORT.sub("", code)) is None
+        imported_names = {name.split()[0] for name in names.split(",") if name.strip()}
+        if module and not imported_names.issubset(_OF_SYS if module == "sys" else _list_public(module)):
+            return False
+    rest = _IMPORT.sub("", code)
+    # Python reads its names in the form NFKC
+    is_plain = code.isascii() or unicodedata.is_normalized("NFKC", code)
+    return is_plain and not (_LOOKING_AROUND.search(rest) or _list_modules().search(rest))
 
 
 def _elsewhere(

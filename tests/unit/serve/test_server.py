@@ -291,6 +291,16 @@ COMPUTING = {
     "import sys\nprint(sys.stdin.name, sys.stdout.errors)": 1,
     "# coding: latin-1\nprint('\u00fc')": 1,
     "print(1 is 1)": 1,
+    "x = 1\nprint(1 is x)": 1,
+    "print(1if 1 else 2)": 1,
+    "try: print([[1] [2]])\nexcept TypeError: print('no')": 1,
+    "assert\t(1 == 1, 'x')\nprint(1)": 1,
+    "assert (1 == 1)\nprint(1)": 0,
+    "from dataclasses import sys as s\nprint(s.argv)": 1,
+    "import collections\nprint(collections._sys.argv)": 1,
+    "import enum as e\nprint(e.bltns.len)": 1,
+    "print(\uff45val('6'))": 1,
+    "from collections import Counter\nprint([3].copy(), Counter('a'))": 0,
 }
 
 

@@ -250,8 +250,8 @@ def _apart(link: wire.Ends, stage: Stage, names: list[str]) -> None:
 def _beside(link: wire.Ends, stage: Stage, names: list[str]) -> None:
     """Say which of the names there are, take one test after the other, and say what became of it."""
     _say(link, {"names": [name for name in names if name in stage.namespace]})
-    nonce, text, entry, aliases, before, remaining, *test_part = wire.load_code(link.receive())
-    namespace = build_namespace(stage.namespace, stage.builtins, text, entry, aliases, before)
+    nonce, text, entry, aliases, before, living, remaining, *test_part = wire.load_code(link.receive())
+    namespace = build_namespace(stage.namespace, stage.builtins, text, entry, aliases, before, living)
     while True:
         index, test = test_part
         done: dict[int, int] = {}
@@ -290,7 +290,7 @@ def rehearse(guard: Guard) -> None:
     program = compile(_REHEARSED_TEST, "<test>", "exec")
     wrong, unknown = (compile(text, "<test>", "eval") for text in ("f(1) == 2", "f(g)"))
     tests_to_run = [(0, ("p", None, program, 1)), (1, ("a", None, wrong, 0)), (2, ("a", None, unknown, 0))]
-    tests = [("nonce", _REHEARSED, "f", ["func"], [], len(tests_to_run), *tests_to_run[0]), *tests_to_run[1:]]
+    tests = [("nonce", _REHEARSED, "f", ["func"], [], [], len(tests_to_run), *tests_to_run[0]), *tests_to_run[1:]]
     calls = [wire.encode(["q", "c", [["b", 0], argument], [], False]).encode() for argument in (1, "a", ["L", [1, 2]])]
     scripts = [
         [marshal.dumps((True, code, False, 9, ["f"])), *map(marshal.dumps, tests)],

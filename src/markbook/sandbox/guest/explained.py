@@ -25,34 +25,32 @@ if TYPE_CHECKING:
 
 MODULE = "solution"
 """The name of the module that a solution becomes."""
-_NOTHING = object()
-
-
-def rebinds(text: str) -> bool:
-    """Whether a solution may give its own global names other values while its tests run."""
-    return "global" in text  # the statement, or `globals()`
 
 
 class Living(dict[str, "Any"]):
-    """Names of a solution that gives them other values: each is what it is there now, unless it was given one here."""
+    """Names of a solution that gives them other values: each is what it is there now, until it is given one here."""
 
-    def __init__(self, visible: dict[str, Any], there: dict[str, Any], pythons: dict[str, Any]) -> None:
+    def __init__(self, visible: dict[str, Any], there: dict[str, Any]) -> None:
         super().__init__(visible)
-        self._seen = dict(visible)
+        self.names: set[str] = set()
         self._there = there
-        self._pythons = pythons
 
     def __getitem__(self, name: str) -> Any:
-        value = self.get(name, _NOTHING)
-        if value is self._seen.get(name, _NOTHING) and (value is not _NOTHING or name not in self._pythons):
-            value = self._there.get(name, value)
-        if value is _NOTHING:
-            raise KeyError(name)
-        return value
+        return self._there[name] if name in self.names else super().__getitem__(name)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self.names.discard(name)
+        super().__setitem__(name, value)
 
 
 def build_namespace(
-    there: dict[str, Any], pythons: dict[str, Any], text: str, entry: str, aliases: Sequence[str], before: Sequence[Any]
+    there: dict[str, Any],
+    pythons: dict[str, Any],
+    text: str,
+    entry: str,
+    aliases: Sequence[str],
+    before: Sequence[Any],
+    living: Sequence[str],
 ) -> dict[str, Any]:
     """Return where tests run: what they define does not reach the solution's own functions.
 
@@ -66,9 +64,10 @@ def build_namespace(
         entry: what the tested object is called there.
         aliases: what else tests call it.
         before: helpers from the benchmark's prompt, compiled.
+        living: names that the solution may give other values meanwhile.
     """
     visible = {name: value for name, value in there.items() if name == entry or name not in pythons}
-    namespace = Living(visible, there, pythons) if rebinds(text) else visible
+    namespace = Living(visible, there) if living else visible
     namespace.update({"__name__": MODULE, "__builtins__": pythons, "candidate_solution": text})
 
     def find(name: str) -> Any:
@@ -82,6 +81,8 @@ def build_namespace(
         namespace.update(dict.fromkeys(aliases, there[entry]))
     for code in before:
         exec(code, namespace)
+    if isinstance(namespace, Living):
+        namespace.names.update(living)
     return namespace
 
 
@@ -245,7 +246,7 @@ def run(tests: list[Test], namespace: dict[str, Any], watch: Watch) -> Iterator[
 
 def serve(say: Callable[[dict[str, Any]], None], stage: Any, code: Any, seed: bool, request: Any) -> None:
     """Run a failing attempt once more and say what was seen, after each step anew: the next may be the last."""
-    seconds, text, entry, aliases, before, tests = request
+    seconds, text, entry, aliases, before, living, tests = request
     out, err = stage.output.kept, sys.stderr.kept = Printed(stage.output.left), Printed(stage.output.left)  # type: ignore[union-attr]  # it is ours
     # `Printed` counts from here on: it ends the run, where the output's own limit would end the process
     stage.output.left = 1 << 62
@@ -259,7 +260,7 @@ def serve(say: Callable[[dict[str, Any]], None], stage: Any, code: Any, seed: bo
 
     try:
         load(stage, code, seed)
-        namespace = build_namespace(stage.namespace, stage.builtins, text, entry, aliases, before)
+        namespace = build_namespace(stage.namespace, stage.builtins, text, entry, aliases, before, living)
         for results in run(tests, namespace, watch):
             tell(tests=results)
     except LimitReached as limit:

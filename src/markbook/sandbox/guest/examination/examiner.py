@@ -31,6 +31,7 @@ import resource
 import signal
 import struct
 import time
+import warnings
 from _blake2 import blake2b
 from functools import partial
 
@@ -147,7 +148,13 @@ class Examiner:
             return False
         if "stdin" in job:
             _arm(stdin.JUDGE_SECONDS)
-            phase = stdin.execute(self._channel, job, self._compile_solution(job["code"])[0] or job["code"])
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                code = self._compile_solution(job["code"])[0] or job["code"]
+            # an interpreter would say it, to standard error
+            warned = "".join(str(warning.message) for warning in caught)
+            phase = stdin.execute(self._channel, job, code)
+            phase["err"] = phase["err"] or warned
             _disarm()
             wire.write(self._control, {"id": job["id"], "phases": [phase]})
             return True

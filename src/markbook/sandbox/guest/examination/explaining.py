@@ -193,6 +193,7 @@ def _run(
         task.name,
         task.aliases,
         task.helpers(job["code"]),
+        task.list_living(job["code"]),
         watch_tests(task, failed),
     )
     record: dict[str, Any] = {}

@@ -228,9 +228,13 @@ def without_claims(task: CompiledTests, results: list[Result]) -> None:
 
 
 def without_given(task: CompiledTests, code: str, results: list[Result]) -> None:
-    """Say of passes by tests that take from the solution what the prompt gives that nothing shows what it has decided."""
-    if task.doubtful or task.changed_by(code):
-        results[:] = [{**result, "v": "unchecked"} if result["p"] else result for result in results]
+    """Say of passes by tests that take from the solution what the prompt gives, or a module that it may have changed, that nothing shows what has decided."""
+    kinds = {result["v"] for result in results if result["p"]}
+    if not (kinds and (task.doubtful or task.changed_by(code))):
+        kinds = {"in_process"} if "in_process" in kinds and task.is_patched(code) else set()
+    results[:] = [
+        {**result, "v": "unchecked"} if result["p"] and result["v"] in kinds else result for result in results
+    ]
 
 
 def beside_forged(results: list[Result]) -> None:

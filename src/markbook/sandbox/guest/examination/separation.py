@@ -18,7 +18,6 @@ from ..exchange.peer import MANY, Peer
 from ..exchange.plain_values import SPECIAL
 from ..exchange.policy import Policy
 from ..exchange.standin import get_token, is_module
-from ..explained import rebinds
 from ..marking import SWALLOWED, Compiled, Result, Sticky, failure, mark, receive_result
 from . import expressions
 
@@ -181,6 +180,7 @@ class Hall:
         code does with the solution is not certain."""
         self._has_values = False
         """Whether a test names a value of the solution's that is not an object over there."""
+        self._is_living = bool(task.list_living(text))
         self.has_changed = False
         """Whether the prompt's code has let the solution change something."""
         self._random: types.ModuleType | None = None
@@ -268,7 +268,7 @@ class Hall:
         self.peer.note_kept(MANY)
         if self._random is not None and expressions.speaks_of_random(self._text):
             policy.refused = True  # two generators are not one: a test that fails has to be seen with one
-        if rebinds(self._text):
+        if self._is_living:
             policy.refused = True  # what a name of the solution's is was asked once: later it is another object there
             policy.answered |= self._has_values
         if self.peer.frames is not None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 import signal
-from collections import Counter
+import types
+from collections import Counter, OrderedDict, deque
 
 from .. import wire
 from ..marking import Compiled
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 
     from .mutation_canary import Canary
     from .separation import Plan
+
+    Links = list[tuple[set[str], set[str], bool]]
+    """Of each statement what `link` says."""
 
     class ExaminerJob(TypedDict):
         """One attempt to examine, as the host's `sandbox.job` writes it."""
@@ -99,14 +104,17 @@ class CompiledTests:
         """Names of the prompt whose objects are the solution's, where that has them."""
         self.doubtful: list[str] = []
         """Those of them that the tests' expectations may be made of: passes show nothing then."""
-        self.changeable: list[str] = []
-        """Names of the prompt whose objects a solution may change, as no right answer is known."""
+        self.changeable: list[tuple[str, int]] = []
+        """Names of the prompt whose objects a solution may change, as no right answer is known, each with its `_depth`."""
+        self.given: list[str] = []
+        """Names that the prompt's code certainly gives the tests."""
+        self._living: set[str] | None = None
         self._prompt: str = spec.get("prompt", "")
         self._again: list[bool] = []
         if not (compiled and self._take(compiled)):
             self._compile(self._prompt, spec.get("changed"))
 
-    def _compile(self, prompt: str, changed: list[str] | None) -> None:
+    def _compile(self, prompt: str, changed: dict[str, int] | None) -> None:
         used, own = {self.name}, set[str]()
         for test in self.tests:
             if self.kind == STDIN:
@@ -116,36 +124,60 @@ class CompiledTests:
                 own |= list_imported(self._parse(test)) - used
                 used |= names
         self.asks = sorted(used - own - {""})
-        tree = parse_prompt(prompt) if prompt else None
-        parts = [part for test in self.tests for part in self._parse(test) if part]
-        if tree is None:
+        if not prompt:
             return
+        tree = parse_prompt(prompt)
+        statements = list_given(tree, self.name) if tree else []
+        others = [node for node in tree.body if node not in statements] if tree else []
+        left_out = [node for node in others if getattr(node, "name", "") != self.name]
+        if tree and all(_is_idle(node, used | vars(builtins).keys()) for node in (*statements, *left_out)):
+            return
+        named = self._list_taken()
+        parts = self._parts()
         # every test of a class names it: only where it says what is right does that show nothing
-        own_doubtful = [self.name] * expects_constants(tree, self.name, parts)
-        self.doubtful = own_doubtful
-        statements = list_given(tree, self.name)
-        if not any(isinstance(node, _DEFINITION) or not used.isdisjoint(_list_bound(node)) for node in statements):
+        own_doubtful = [self.name] * bool(tree and expects_constants(tree, self.name, parts))
+        code, values = run_twice(statements) if tree else (None, {})
+        if code is None or tree is None:
+            # where nobody can say what a prompt makes, it may be whatever it mentions
+            calls = {get_called_name(node) for node in _walk(parts) if isinstance(node, ast.Call)}
+            theirs = set(re.findall(r"\w+", prompt)) - vars(builtins).keys() - (set() if self.name else calls)
+            self.doubtful = sorted((named & theirs).union(own_doubtful))
             return
-        code, values = run_twice(statements)
-        theirs, self.changeable = (
-            leave_to_solutions(statements, values, parts, changed)
-            if values
-            else (sorted(_collect_bound_names([*_walk(statements)])), [])
-        )
-        reached = used - {self.name}
-        for node in statements[::-1] * 2:  # what the tests name is made of others
-            if not reached.isdisjoint({getattr(node, "name", ""), *_list_bound(node)}):
-                reached |= _list_names(node)
+        theirs, self.changeable, links = leave_to_solutions(statements, values, parts, changed, left_out)
+        is_class = any(isinstance(node, ast.ClassDef) and node.name == self.name for node in tree.body)
+        # `expects_constants` says of objects of the tested class whether they are what is expected
+        reached = spread(named.difference(*map(_list_bound, left_out if is_class else ())), links)
         self.doubtful = sorted(reached.intersection(theirs).union(own_doubtful))
-        if not values:
-            return
-        self.of_solution = theirs
+        self.of_solution = sorted(theirs)
         self.asks = sorted({*self.asks, *self.of_solution})
         self.leaves_traces |= leaves_traces(expressions.nodes(ast.Module(statements, [])))
-        self.before = [code]
+        mentioned = values.keys() & named.union(*map(_list_names, statements))
+        self.given = sorted(mentioned - set(theirs))
+        # a name that the solution has, too, is not to keep the prompt's code from making its own
+        clear = "".join(f"try: del {name}\nexcept NameError: pass\n" for name in self.given)
+        self.before = [compile(clear, "<prompt>", "exec", dont_inherit=True), code]
         # what the prompt brings along is not the solution's
         for maker_names in self.makers:
-            maker_names.difference_update(set(self.before[0].co_names) - set(self.of_solution))
+            maker_names.difference_update(set(self.before[1].co_names) - set(self.of_solution))
+
+    def _parts(self) -> list[ast.Module]:
+        return [part for test in self.tests for part in self._parse(test) if part]
+
+    def _list_taken(self) -> set[str]:
+        """Return the names that the tests take from elsewhere, but for what they test."""
+        trees = ([part for part in self._parse(test) if part] for test in self.tests)
+        return set[str]().union(*map(list_free, trees)) - self._entry
+
+    @expressions.pause_clock
+    def list_living(self, code: str) -> list[str]:
+        """Return the names that a solution may give other values while its tests, which take them from it, run."""
+        if "global" not in code:  # the statement, or `globals()`
+            return []
+        if self._living is None:
+            prompt = parse_prompt(self._prompt) if self.before else None
+            of_prompt = list_free(list_given(prompt, self.name)) if prompt else set()
+            self._living = (self._list_taken() | of_prompt) - self._entry - vars(builtins).keys()
+        return sorted(self._living.difference(self.given) | (self._living & self.changed_by(code)))
 
     def changed_by(self, code: str) -> set[str]:
         """Return which constants of the prompt a solution changes, where no right answer says whether it may."""
@@ -153,8 +185,26 @@ class CompiledTests:
         asking = parse_prompt(self._prompt) if tree else None
         if not (tree and asking):
             return set()
-        changed = list_changed(_walk(_list_own(tree, asking)), set())
-        return set(self.changeable) & spread_changes(changed, list_given(asking, self.name), set())
+        depths = dict(self.changeable)
+        changed = {
+            name for name, level in list_changed(_list_own(tree, asking)).items() if level < depths.get(name, -1)
+        }
+        if not changed:
+            return set()
+        fixed = {name for name, depth in self.changeable if not depth}
+        return depths.keys() & spread(changed, link(list_given(asking, self.name), depths), fixed)
+
+    @expressions.pause_clock
+    def is_patched(self, code: str) -> bool:
+        """Whether a solution may put something in the place of a part of a module, which its process shares with the tests, or of the tests."""
+        tree = parse(code)
+        nodes = expressions.nodes(tree) if tree else []
+        if any(getattr(node, "id", getattr(node, "attr", "")) in _PATCHING for node in nodes):
+            return True
+        imports = _collect_bound_names([node for node in nodes if isinstance(node, ast.alias)])
+        own = _collect_bound_names(nodes) - imports
+        stored = (node for node in nodes if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load))
+        return any((base := _find_base(node)) and base not in own for node in stored)
 
     def helpers(self, code: str) -> list[Any]:
         """Return what puts the prompt's code before the tests, but for what is this solution's."""
@@ -185,6 +235,7 @@ class CompiledTests:
             self.of_solution,
             self.doubtful,
             self.changeable,
+            self.given,
         )
         data = portable((self.leaves_traces, self.compiled, self.before, self.asks, *facts))
         return data.hex() if len(data) < _MOST_COMPILED else ""
@@ -195,7 +246,7 @@ class CompiledTests:
             self.leaves_traces, self.compiled, self.before, self.asks, *facts = wire.load_code(bytes.fromhex(compiled))
             (
                 self.faults, self.beside, self.draws, self.silent, self.required, self.unheard, self.repeated, makers,
-                self.of_solution, self.doubtful, self.changeable,
+                self.of_solution, self.doubtful, self.changeable, self.given,
             ) = facts  # fmt: skip
         except (ValueError, TypeError, EOFError):  # what was kept on a disk has suffered there
             return False
@@ -297,9 +348,9 @@ class CompiledTests:
         """Return what a solution beside which tests are to run is asked for: all that it learns before it is loaded."""
         return [self.name] if self.name else []
 
-    def handed_over(self, code: str, entry: str, more: list[str]) -> tuple[str, list[str], list[Any]]:
-        """Return what comes before the tests: what the object is called that they test, its other names, helpers."""
-        return entry, [*self.aliases, *more], self.helpers(code)
+    def handed_over(self, code: str, entry: str, more: list[str]) -> tuple[str, list[str], list[Any], list[str]]:
+        """Return what comes before the tests: what the object is called that they test, its other names, helpers, `list_living`."""
+        return entry, [*self.aliases, *more], self.helpers(code), self.list_living(code)
 
 
 def list_imported(trees: list[ast.Module | None]) -> set[str]:
@@ -321,6 +372,15 @@ _CALLING = frozenset(("map", "starmap", "partial", "reduce", "filter"))
 """What calls its first argument."""
 _SAME = frozenset(("assertIs", "assertIsNot"))
 """What asks whether two things are one: what is made of other arguments may rightly be the same one again."""
+
+
+_PATCHING = frozenset(
+    [
+        *("__dict__", "__import__", "delattr", "import_module", "modules", "setattr", "vars"),
+        *("f_back", "f_globals", "f_locals", "get_objects", "get_referents", "get_referrers"),
+    ]
+)
+"""By what a part of a module, or of the tests, can be replaced beside an assignment to it."""
 
 
 def makers(nodes: list[ast.AST], names: set[str], tested: set[str]) -> set[str]:
@@ -392,6 +452,8 @@ def _collect_bound_names(nodes: list[ast.AST]) -> set[str]:
             names_bound.add(node.arg)
         elif isinstance(node, ast.alias):
             names_bound.add((node.asname or node.name).partition(".")[0])
+        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar | ast.MatchMapping):
+            names_bound.add(getattr(node, "name", None) or getattr(node, "rest", None) or "")
     return names_bound
 
 
@@ -527,7 +589,11 @@ def run_twice(statements: list[ast.stmt]) -> tuple[Any, dict[str, tuple[Any, boo
         exec(code, first)
         again |= {name: value for name, value in first.items() if isinstance(value, type)}
         exec(code, again)
-        return code, {name: (value, _is_same(value, again.get(name))) for name, value in first.items()}
+        return code, {
+            name: (value, _is_same(value, again.get(name)))
+            for name, value in first.items()
+            if name not in ("__name__", "__builtins__")
+        }
     except BaseException:
         return None, {}
     finally:
@@ -550,128 +616,211 @@ def _is_same(value: Any, other: Any) -> bool:
         return False
 
 
-def _is_fixed(value: Any) -> bool:
-    """Whether a value can be replaced but not changed."""
+_ENDLESS = 1 << 20
+
+
+def _depth(value: Any) -> int:
+    """Return how many steps into an object something may be that can be changed: none in what can only be replaced."""
+    kind = type(value)
+    if kind is types.FunctionType:
+        return 1  # its attributes
     try:
         hash(value)
     except Exception:
-        return False
-    return True
+        if kind.__module__ in ("array", "numpy") or kind is bytearray:
+            return 1
+        if kind in _SEQUENCES:
+            parts = value
+        elif kind in _MAPPINGS or (hasattr(value, "__dict__") and not hasattr(value, "__iter__")):
+            parts = (value if kind in _MAPPINGS else vars(value)).values()
+        else:
+            return _ENDLESS
+        try:
+            return 1 + max(map(_depth, parts), default=0)
+        except RecursionError:
+            return _ENDLESS
+    return 0
+
+
+_MAPPINGS, _SEQUENCES = frozenset((dict, OrderedDict, Counter)), frozenset((list, set, tuple, deque))
 
 
 def leave_to_solutions(
-    prompt: list[ast.stmt], values: dict[str, tuple[Any, bool]], tests: list[ast.Module], reassigned: list[str] | None
-) -> tuple[list[str], list[str]]:
-    """Return which names of the prompt are the solution's, and which are if it changes their objects.
+    prompt: list[ast.stmt],
+    values: dict[str, tuple[Any, bool]],
+    tests: list[ast.Module],
+    reassigned: dict[str, int] | None,
+    left_out: list[ast.stmt],
+) -> tuple[set[str], list[tuple[str, int]], Links]:
+    """Return which names of the prompt are the solution's, those that are if it changes their objects, and how names hang together.
 
     Args:
         prompt: its statements.
         values: what they make.
         tests: their syntax trees.
         reassigned: what a right answer changes; None if none is known: then what is empty may be there to be filled.
+        left_out: statements of the prompt that are not run.
     """
     definitions = [node for node in prompt if isinstance(node, _DEFINITION)]
-    others = [node for node in prompt if not isinstance(node, _DEFINITION)]
-    fixed = {name for name, (value, _) in values.items() if _is_fixed(value)}
-    theirs = list_changed(_walk((*definitions, *tests)), fixed)
-    theirs.update(reassigned or ())
+    functions = {node.name for node in definitions if not isinstance(node, ast.ClassDef)}
+    depths = {name: _depth(value) for name, (value, _) in values.items()}
+    levels = [list_changed(definitions), list_changed(left_out), list_changed(tests, lends=True), reassigned or {}]
+    theirs = {
+        name for levels_by_name in levels for name, level in levels_by_name.items() if level < depths.get(name, -1)
+    } - functions
     if reassigned is None:
         theirs.update(name for name, (value, is_same) in values.items() if is_same and not value)
-    theirs = spread_changes(theirs, others, fixed)
-    theirs.update(name for name, (_, is_same) in values.items() if not is_same)
+    links = link(prompt, depths)
+    theirs = spread(theirs, links, {name for name in depths if not depths[name] or name in functions})
+    theirs.update(name for name, (_, is_same) in values.items() if not is_same and name not in functions)
     theirs.update(node.name for node in definitions if isinstance(node, ast.ClassDef))
-    names = values.keys() & set[str]().union(*map(_list_names, (*prompt, *tests)))
-    names -= {node.name for node in definitions if not isinstance(node, ast.ClassDef)}
-    return sorted(names & theirs), sorted(names - theirs - fixed) if reassigned is None else []
+    theirs &= values.keys() & set[str]().union(*map(_list_names, (*prompt, *tests)))
+    # what a function of the prompt notes of its calls is noted by the solution's
+    theirs |= functions & {_find_base(node) for node in _walk(tests) if isinstance(node, ast.Attribute)}
+    theirs = theirs.union(*map(_list_bound, left_out))
+    changeable = (
+        sorted((name, depths[name]) for name in depths.keys() - theirs - functions) if reassigned is None else []
+    )
+    return theirs, [pair for pair in changeable if not isinstance(values[pair[0]][0], types.ModuleType | type)], links
 
 
-def spread_changes(changed: set[str], prompt: list[ast.stmt], fixed: set[str]) -> set[str]:
-    """Return the names whose objects change, too, where those of these do: what holds them, and what they hold or are made of."""
-    changed = set(changed)
-    for statement in reversed(prompt):
-        if not changed.isdisjoint(_list_bound(statement)):
-            changed |= _list_names(statement) - fixed
-    for statement in prompt * 2:
-        if not changed.isdisjoint(_list_names(statement)):
-            changed |= _list_bound(statement)
-    return changed
+def link(statements: list[ast.stmt], depths: dict[str, int]) -> Links:
+    """Return for each statement which names it makes or changes, which it mentions, itself and by what it calls, and whether it is run."""
+    definitions = {node.name: node for node in statements if isinstance(node, _DEFINITION)}
+    links: Links = []
+    for statement in statements:
+        parts, mentioned = [statement], set[str]()
+        for part in parts:  # it grows meanwhile
+            names = _list_names(part) - mentioned
+            mentioned |= names
+            parts += [definitions[name] for name in names & definitions.keys() if definitions[name] not in parts]
+        is_run = not isinstance(statement, _DEFINITION) or bool(
+            statement.decorator_list or getattr(statement, "bases", ())
+        )
+        targets = _list_bound(statement) | {getattr(statement, "name", "")} - {""}
+        if is_run:
+            targets |= {name for name, level in list_changed(parts).items() if level < depths.get(name, 0)}
+        links.append((targets, mentioned, is_run))
+    return links
 
 
-_FILLING = frozenset(
+def spread(names: set[str], links: Links, fixed: set[str] | None = None) -> set[str]:
+    """Return names with all that what they name is made of; given what cannot be changed, with all that changes when these do."""
+    names, before = set(names), -1
+    while len(names) != before:
+        before = len(names)
+        for targets, mentioned, is_run in links:
+            if fixed is None:
+                names |= mentioned | targets if not names.isdisjoint(targets) else set()
+            elif is_run and not names.isdisjoint(targets | mentioned):
+                names |= targets | (mentioned - fixed)
+    return names
+
+
+_LOOKING = frozenset(
     [
-        *("appendleft", "extendleft", "move_to_end", "popleft", "rotate", "subtract"),
-        *("add", "append", "clear", "difference_update", "discard", "extend", "insert", "intersection_update", "pop"),
-        *("popitem", "remove", "reverse", "setdefault", "sort", "symmetric_difference_update", "update"),
+        *("all", "any", "bool", "hash", "isinstance", "len", "print", "repr", "str", "type"),
+        *("count", "difference", "index", "isdisjoint", "issubset", "issuperset", "join", "keys", "split"),
     ]
 )
-"""Methods that change their object."""
+"""Functions and methods that hand on nothing of an object; of what they hand on, `_TAKING` leave the object as it is."""
+_TAKING = frozenset(
+    [
+        *("dict", "enumerate", "filter", "frozenset", "iter", "list", "map", "max", "min", "reversed", "set", "sorted"),
+        *("sum", "tuple", "zip", "accumulate", "bisect", "bisect_left", "bisect_right", "chain", "choice"),
+        *("combinations", "copy", "deepcopy", "dumps", "permutations", "product", "get", "intersection", "items"),
+        *("union", "values"),
+    ]
+)
 _ARRANGING = frozenset(
     [
         *("heapify", "heappop", "heappush", "heappushpop", "heapreplace", "insort", "insort_left", "insort_right"),
-        "shuffle",
+        *("setattr", "shuffle"),
     ]
 )
-"""Functions that change the first thing that they are given."""
-_READING = frozenset(("get", "items", "setdefault", "values"))
-"""Methods that return a part of their object."""
+"""Functions by which a test changes the first thing that it gives them."""
 _DEFINITION = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_METHODS = frozenset(name for kind in (*_MAPPINGS, *_SEQUENCES) for name in dir(kind))
 
 
-def list_changed(nodes: Iterable[ast.AST], fixed: set[str]) -> set[str]:
-    """Return the names whose objects a program changes, replaces from inside a function or identifies.
+def list_changed(trees: Iterable[ast.AST], *, lends: bool = False) -> dict[str, int]:
+    """Return how many steps into the objects of names code may change something: anywhere but where it is known only to read.
 
-    For these it matters whose object it is: a constant that is equal is another one. What is added to another object
-    is not changed by that, nor is what a prompt writes down as a number or a text.
+    A step is an item or an attribute. -1 stands for what happens to an object that cannot be changed, too: it is replaced
+    from inside a function by what is made of it, or identified. For these it matters whose object it is.
+
+    Args:
+        trees: of the code.
+        lends: whether it may give what it names to others, as tests do.
     """
-    identified, changed = set[str](), set[str]()
-    parts = list(nodes)
-    for node in parts:
-        operands: list[ast.expr] = []
-        if isinstance(node, ast.Global):
-            identified.update(node.names)
-        elif isinstance(node, ast.Subscript | ast.Attribute) and not isinstance(node.ctx, ast.Load):
-            operands = [node.value]
-        elif isinstance(node, ast.AugAssign):
-            operands = [node.target]
-        elif isinstance(node, ast.Compare) and any(isinstance(how, ast.Is | ast.IsNot) for how in node.ops):
-            sides = [node.left, *node.comparators]
-            identified.update(() if any(isinstance(side, ast.Constant) for side in sides) else map(_find_base, sides))
-        elif isinstance(node, ast.Call):
-            called = get_called_name(node)
-            if called in _ARRANGING or (called in _FILLING and hasattr(builtins, _find_base(node.func))):
-                operands = node.args[:1]  # `list.append(items, 1)`, too
-            elif called in _FILLING:
-                operands = [node.func]
-            elif called in _SAME or called == "id":
-                identified.update(map(_find_base, node.args))
-        changed.update(map(_find_base, operands))
-        changed.update(part.attr for side in operands for part in ast.walk(side) if isinstance(part, ast.Attribute))
-    for name, base in _list_aliases(parts)[::-1] * 3:
-        if name in changed:
-            changed.add(base)
-    return identified | (changed - fixed)
+    levels: dict[str, int] = {}
+    for tree in trees:
+        nodes = list(ast.walk(tree))
+        parents = {child: node for node in nodes for child in ast.iter_child_nodes(node)}
+        declared = {name for node in nodes if isinstance(node, ast.Global) for name in node.names}
+        reads = (_LOOKING | _TAKING) - _collect_bound_names(nodes)
+        for node in nodes:
+            level: int | None = None
+            name = getattr(node, "id", "")
+            if isinstance(node, ast.Global):
+                levels.update({name: min(levels.get(name, 0), 0) for name in node.names})
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                name, level = node.value, 0  # `globals()['LIMIT']`
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                level = _find_level(node, parents, reads, lends=lends)
+            elif isinstance(node, ast.Name) and isinstance(parents.get(node), ast.AugAssign):
+                level = -1 if name in declared else 0
+            if level is not None:
+                levels[name] = min(levels.get(name, level), level)
+    return levels
 
 
-def _list_aliases(nodes: list[ast.AST]) -> list[tuple[str, str]]:
-    """Return pairs of names of which the first, a variable, an attribute or a parameter, may be the second one's object or a part of it."""
-    aliases: list[tuple[str, str]] = []
-    functions = {node.name: node.args for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
-    for node in nodes:
-        pairs: list[tuple[str, ast.expr]] = []
-        if isinstance(node, ast.Assign):
-            attributes = [target.attr for target in node.targets if isinstance(target, ast.Attribute)]
-            pairs = [(name, node.value) for name in (*_list_targets(node), *attributes)]
-        elif isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
-            aliases += [(name, base) for name in _list_names(node.target) for base in _list_names(node.iter)]
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            parameters, defaults = node.args.args[::-1], node.args.defaults[::-1]
-            pairs = [(parameter.arg, value) for parameter, value in zip(parameters, defaults, strict=False)]
-        elif isinstance(node, ast.Call) and get_called_name(node) in functions:
-            names = [parameter.arg for parameter in functions[get_called_name(node)].args]
-            pairs = [*zip(names[isinstance(node.func, ast.Attribute) :], node.args, strict=False)]
-            pairs += [(option.arg, option.value) for option in node.keywords if option.arg]
-        aliases += [(name, _find_base(value)) for name, value in pairs]
-    return aliases
+def _find_level(node: ast.AST, parents: dict[ast.AST, ast.AST], reads: frozenset[str], *, lends: bool) -> int | None:
+    """Return how many steps into an object something may be changed where its name stands; None if it is only read."""
+    level = 0
+    while True:
+        outer = parents.get(node)
+        if isinstance(outer, ast.Subscript | ast.Attribute) and outer.value is node:
+            call = parents[outer]
+            if not isinstance(outer.ctx, ast.Load) or (isinstance(call, ast.AugAssign) and call.target is outer):
+                return level - 1
+            is_called = isinstance(call, ast.Call) and call.func is outer
+            if isinstance(outer, ast.Subscript) or (outer.attr not in _METHODS and not is_called):
+                node = outer
+            elif is_called and outer.attr in _LOOKING:
+                return None
+            elif is_called and outer.attr in _TAKING:
+                node = call
+            else:
+                return level
+            level += 1
+        elif isinstance(outer, ast.Compare):
+            sides = [outer.left, *outer.comparators]
+            is_identified = any(isinstance(how, ast.Is | ast.IsNot) for how in outer.ops)
+            return -1 if is_identified and not any(isinstance(side, ast.Constant) for side in sides) else None
+        elif isinstance(outer, ast.BoolOp | ast.keyword) or (isinstance(outer, ast.IfExp) and node is not outer.test):
+            node = outer
+        elif isinstance(outer, ast.Call) and node is not outer.func:
+            called = get_called_name(outer)
+            if called in _SAME or called == "id":
+                return -1
+            is_seen = called in _LOOKING & reads or (lends and called not in _ARRANGING)
+            return None if is_seen else level + (called in _TAKING & reads)
+        elif isinstance(outer, ast.BinOp | ast.Starred | ast.AugAssign) or (
+            isinstance(outer, ast.For | ast.AsyncFor | ast.comprehension) and node is outer.iter
+        ):
+            return level + 1
+        elif isinstance(outer, _ASKING) or outer is None:
+            return None
+        else:
+            return level
+
+
+_ASKING = (
+    ast.Assert | ast.Expr | ast.FormattedValue | ast.If | ast.IfExp | ast.Slice | ast.Subscript | ast.UnaryOp | ast.While
+    | ast.comprehension
+)  # fmt: skip
+"""What only looks at what is asked there."""
 
 
 _DEEP = 64 * " "
@@ -683,15 +832,43 @@ def parse_prompt(prompt: str) -> ast.Module | None:
     return parse(prompt) or parse(f"{prompt.rstrip()}\n{_DEEP}pass\n")
 
 
-def list_reassigned(reference: str, prompt: str) -> list[str] | None:
-    """Return the names of constants that a right answer changes, or assigns otherwise than the prompt; None if not Python."""
+def list_reassigned(reference: str, prompt: str) -> dict[str, int] | None:
+    """Return `list_changed` of a right answer, and what it assigns otherwise than the prompt; None if not Python."""
     tree, asking = parse(reference), parse_prompt(prompt)
     if tree is None or asking is None:
         return None
     own = _list_own(tree, asking)
-    literals = (node for node in asking.body if isinstance(getattr(node, "value", None), ast.Constant))
-    fixed = set[str]().union(*map(_list_targets, literals))
-    return sorted(list_changed(_walk(own), fixed).union(*map(_list_targets, own)))
+    replaced = [name for node in _walk(own) if isinstance(node, ast.Global) for name in node.names]
+    return list_changed(own) | dict.fromkeys((*replaced, *(name for node in own for name in _list_targets(node))), -1)
+
+
+def _is_idle(statement: ast.stmt, named: set[str]) -> bool:
+    """Whether a statement of a prompt makes nothing that tests name, themselves or by what else it makes."""
+    is_import = isinstance(statement, ast.Import | ast.ImportFrom) and statement.names[0].name != "*"
+    is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    return is_text or (is_import and named.isdisjoint(_list_bound(statement)))
+
+
+def list_free(statements: Iterable[ast.AST]) -> set[str]:
+    """Return the names that code takes from elsewhere: what neither it, as a whole, nor the function that uses it binds."""
+    todo, free, bound = [*statements], set[str](), set[str]()
+    members = {id(part) for node in _walk(todo) if isinstance(node, ast.ClassDef) for part in node.body}
+    for node in todo:  # it grows meanwhile
+        own_name = set() if id(node) in members else {getattr(node, "name", "")}
+        if isinstance(node, ast.ClassDef | ast.Module):
+            bound |= own_name
+            todo += [*node.body, *getattr(node, "decorator_list", ()), *getattr(node, "bases", ())]
+            continue
+        nodes = expressions.nodes(node)
+        of_scope = _collect_bound_names(nodes)
+        declared = {name for part in nodes if isinstance(part, ast.Global) for name in part.names}
+        free |= {part.id for part in nodes if isinstance(part, ast.Name)} - of_scope
+        free |= declared - of_scope
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            bound |= own_name | (declared & of_scope)
+        elif id(node) not in members:
+            bound |= of_scope
+    return free - bound
 
 
 def _list_own(tree: ast.Module, prompt: ast.Module) -> list[ast.stmt]:
@@ -730,7 +907,7 @@ def _find_base(expression: ast.expr) -> str:
     """Return the name whose object, or a part of it, an expression is; empty for others."""
     while isinstance(expression, ast.Subscript | ast.Attribute | ast.Call):
         if isinstance(expression, ast.Call):
-            if get_called_name(expression) not in _READING:
+            if get_called_name(expression) not in ("get", "items", "setdefault", "values"):
                 break
             expression = expression.func
         else:
