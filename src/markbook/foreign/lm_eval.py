@@ -220,7 +220,7 @@ def _task(task: str, path: Path, model: str, effective: int, findings: _Findings
         target = record.get("target")
         answers.append(((f"{task}/{doc}", content), target if isinstance(target, list) else [target]))
         question_text = words(question)
-        digest = digest_text(question_text) if asked else words(record.get("prompt_hash"))
+        digest = digest_text(question_text) if question_text else words(record.get("prompt_hash"))
         asks = {"prompt": f"#{digest[:8]}" if digest else "", "requests": digest_input("lm-eval", further or None)}
         bare.setdefault(answers[-1][0], asks)
         is_templated = is_templated and bool(TEMPLATE.search(question_text))
