@@ -266,13 +266,13 @@ def fold_truth(node: ast.expr, truths: dict[str, bool | None]) -> bool | None:
         truth = read(first.iter)
         return truth if is_all or truth is False else None
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
-        first, operator, second = node.left, node.ops[0], node.comparators[0]
-        value = second.value if isinstance(second, ast.Constant) else ...
-        if value is None and isinstance(first, _OBJECT) and isinstance(operator, ast.Is | ast.IsNot):
+        side, operator, other_side = node.left, node.ops[0], node.comparators[0]
+        value = other_side.value if isinstance(other_side, ast.Constant) else ...
+        if value is None and isinstance(side, _OBJECT) and isinstance(operator, ast.Is | ast.IsNot):
             return isinstance(operator, ast.IsNot)
-        is_length = isinstance(first, ast.Call) and get_called_name(first) == "len"
+        is_length = isinstance(side, ast.Call) and get_called_name(side) == "len"
         # not by `==`: what equals itself may be an object of the solution's
-        is_same = isinstance(first, ast.Name) and isinstance(second, ast.Name) and first.id == second.id
+        is_same = isinstance(side, ast.Name) and isinstance(other_side, ast.Name) and side.id == other_side.id
         is_sure = (
             isinstance(operator, ast.Is) if is_same else is_length and value == 0 and isinstance(operator, ast.GtE)
         )
