@@ -180,8 +180,8 @@ def only_computes(code: str) -> bool:
         imported = {name.split()[0] for name in (modules or module).split(",") if name.strip()}
         if not imported <= _COMPUTING or (modules and " as " in f" {modules} "):
             return False
-        imported_names = {name.split()[0] for name in names.split(",") if name.strip()}
-        if module and not imported_names.issubset(_OF_SYS if module == "sys" else _list_public(module)):
+        members = {name.split()[0] for name in names.split(",") if name.strip()}
+        if module and not members.issubset(_OF_SYS if module == "sys" else _list_public(module)):
             return False
     rest = _IMPORT.sub("", code)
     # Python reads its names in the form NFKC

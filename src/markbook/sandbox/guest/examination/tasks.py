@@ -105,7 +105,7 @@ class CompiledTests:
         self.doubtful: list[str] = []
         """Those of them that the tests' expectations may be made of: passes show nothing then."""
         self.changeable: list[tuple[str, int]] = []
-        """Names of the prompt whose objects a solution may change, as no right answer is known, each with its `_depth`."""
+        """Names of the prompt whose objects a solution may change, as no right answer is known, each with its `measure_depth`."""
         self.given: list[str] = []
         """Names that the prompt's code certainly gives the tests."""
         self._living: set[str] | None = None
@@ -130,7 +130,7 @@ class CompiledTests:
         statements = list_given(tree, self.name) if tree else []
         others = [node for node in tree.body if node not in statements] if tree else []
         left_out = [node for node in others if getattr(node, "name", "") != self.name]
-        if tree and all(_is_idle(node, used | vars(builtins).keys()) for node in (*statements, *left_out)):
+        if tree and all(is_idle(node, used | vars(builtins).keys()) for node in (*statements, *left_out)):
             return
         named = self._list_taken()
         parts = self._parts()
@@ -196,7 +196,7 @@ class CompiledTests:
 
     @expressions.pause_clock
     def is_patched(self, code: str) -> bool:
-        """Whether a solution may put something in the place of a part of a module, which its process shares with the tests, or of the tests."""
+        """Whether a solution may put something in the place of a part of a module, which its process shares with the tests."""
         tree = parse(code)
         nodes = expressions.nodes(tree) if tree else []
         if any(getattr(node, "id", getattr(node, "attr", "")) in _PATCHING for node in nodes):
@@ -374,13 +374,8 @@ _SAME = frozenset(("assertIs", "assertIsNot"))
 """What asks whether two things are one: what is made of other arguments may rightly be the same one again."""
 
 
-_PATCHING = frozenset(
-    [
-        *("__dict__", "__import__", "delattr", "import_module", "modules", "setattr", "vars"),
-        *("f_back", "f_globals", "f_locals", "get_objects", "get_referents", "get_referrers"),
-    ]
-)
-"""By what a part of a module, or of the tests, can be replaced beside an assignment to it."""
+_PATCHING = frozenset(("__dict__", "__import__", "delattr", "import_module", "modules", "setattr", "vars"))
+"""By what a part of a module can be replaced beside an assignment to it."""
 
 
 def makers(nodes: list[ast.AST], names: set[str], tested: set[str]) -> set[str]:
@@ -619,7 +614,7 @@ def _is_same(value: Any, other: Any) -> bool:
 _ENDLESS = 1 << 20
 
 
-def _depth(value: Any) -> int:
+def measure_depth(value: Any) -> int:
     """Return how many steps into an object something may be that can be changed: none in what can only be replaced."""
     kind = type(value)
     if kind is types.FunctionType:
@@ -636,7 +631,7 @@ def _depth(value: Any) -> int:
         else:
             return _ENDLESS
         try:
-            return 1 + max(map(_depth, parts), default=0)
+            return 1 + max(map(measure_depth, parts), default=0)
         except RecursionError:
             return _ENDLESS
     return 0
@@ -663,11 +658,9 @@ def leave_to_solutions(
     """
     definitions = [node for node in prompt if isinstance(node, _DEFINITION)]
     functions = {node.name for node in definitions if not isinstance(node, ast.ClassDef)}
-    depths = {name: _depth(value) for name, (value, _) in values.items()}
+    depths = {name: measure_depth(value) for name, (value, _) in values.items()}
     levels = [list_changed(definitions), list_changed(left_out), list_changed(tests, lends=True), reassigned or {}]
-    theirs = {
-        name for levels_by_name in levels for name, level in levels_by_name.items() if level < depths.get(name, -1)
-    } - functions
+    theirs = {name for changes in levels for name, level in changes.items() if level < depths.get(name, -1)} - functions
     if reassigned is None:
         theirs.update(name for name, (value, is_same) in values.items() if is_same and not value)
     links = link(prompt, depths)
@@ -697,10 +690,10 @@ def link(statements: list[ast.stmt], depths: dict[str, int]) -> Links:
         is_run = not isinstance(statement, _DEFINITION) or bool(
             statement.decorator_list or getattr(statement, "bases", ())
         )
-        targets = _list_bound(statement) | {getattr(statement, "name", "")} - {""}
+        changes = _list_bound(statement) | {getattr(statement, "name", "")} - {""}
         if is_run:
-            targets |= {name for name, level in list_changed(parts).items() if level < depths.get(name, 0)}
-        links.append((targets, mentioned, is_run))
+            changes |= {name for name, level in list_changed(parts).items() if level < depths.get(name, 0)}
+        links.append((changes, mentioned, is_run))
     return links
 
 
@@ -709,11 +702,11 @@ def spread(names: set[str], links: Links, fixed: set[str] | None = None) -> set[
     names, before = set(names), -1
     while len(names) != before:
         before = len(names)
-        for targets, mentioned, is_run in links:
+        for changes, mentioned, is_run in links:
             if fixed is None:
-                names |= mentioned | targets if not names.isdisjoint(targets) else set()
-            elif is_run and not names.isdisjoint(targets | mentioned):
-                names |= targets | (mentioned - fixed)
+                names |= mentioned | changes if not names.isdisjoint(changes) else set()
+            elif is_run and not names.isdisjoint(changes | mentioned):
+                names |= changes | (mentioned - fixed)
     return names
 
 
@@ -767,7 +760,7 @@ def list_changed(trees: Iterable[ast.AST], *, lends: bool = False) -> dict[str, 
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 name, level = node.value, 0  # `globals()['LIMIT']`
             elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-                level = _find_level(node, parents, reads, lends=lends)
+                level = find_level(node, parents, reads, lends=lends)
             elif isinstance(node, ast.Name) and isinstance(parents.get(node), ast.AugAssign):
                 level = -1 if name in declared else 0
             if level is not None:
@@ -775,7 +768,7 @@ def list_changed(trees: Iterable[ast.AST], *, lends: bool = False) -> dict[str, 
     return levels
 
 
-def _find_level(node: ast.AST, parents: dict[ast.AST, ast.AST], reads: frozenset[str], *, lends: bool) -> int | None:
+def find_level(node: ast.AST, parents: dict[ast.AST, ast.AST], reads: frozenset[str], *, lends: bool) -> int | None:
     """Return how many steps into an object something may be changed where its name stands; None if it is only read."""
     level = 0
     while True:
@@ -842,7 +835,7 @@ def list_reassigned(reference: str, prompt: str) -> dict[str, int] | None:
     return list_changed(own) | dict.fromkeys((*replaced, *(name for node in own for name in _list_targets(node))), -1)
 
 
-def _is_idle(statement: ast.stmt, named: set[str]) -> bool:
+def is_idle(statement: ast.stmt, named: set[str]) -> bool:
     """Whether a statement of a prompt makes nothing that tests name, themselves or by what else it makes."""
     is_import = isinstance(statement, ast.Import | ast.ImportFrom) and statement.names[0].name != "*"
     is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
