@@ -142,8 +142,8 @@ def extract(reply: str, is_code: Callable[[str], bool], entry_point: str = "") -
         )
         if step != "none" and defines(text, entry_point):
             return text, step
-        last = _FINAL.split(reply)[1:][-1:]
-        final = [("fence", text) for part in last for text in _list_python(part) if _is_definition(text, entry_point)]
+        tails = _FINAL.split(reply)[1:][-1:]
+        final = [("fence", text) for part in tails for text in _list_python(part) if _is_definition(text, entry_point)]
     for step, text in itertools.chain(final, _candidates(reply)):
         if not text.strip() or not is_code(text):
             continue
@@ -153,8 +153,8 @@ def extract(reply: str, is_code: Callable[[str], bool], entry_point: str = "") -
             begun = begun or (text, step)
         else:
             return (_with_missing(text, reply) if step == "fence" else text), step
-    rest = itertools.chain(_list_last_resorts(reply, entry_point), list_beginnings(reply, is_code, entry_point))
-    return begun or first or next(rest, (reply, "none"))
+    readings = itertools.chain(_list_last_resorts(reply, entry_point), list_beginnings(reply, is_code, entry_point))
+    return begun or first or next(readings, (reply, "none"))
 
 
 def compiles(text: str) -> bool:
@@ -392,8 +392,8 @@ def without_cut_end(text: str, entry_point: str) -> str:
     try:
         programs.parse_python(end)
     except SyntaxError as error:
-        last = end.split("\n")[-1]
-        is_at_end = error.lineno == end.count("\n") + 1 and (error.offset or 0) > len(last)
+        last_line = end.split("\n")[-1]
+        is_at_end = error.lineno == end.count("\n") + 1 and (error.offset or 0) > len(last_line)
         return text[:start] if is_at_end or re.search("never closed|unterminated|indented block", error.msg) else ""
     except programs.UNPARSABLE:
         pass
