@@ -266,13 +266,13 @@ def fold_truth(node: ast.expr, truths: dict[str, bool | None]) -> bool | None:
         truth = read(first.iter)
         return truth if is_all or truth is False else None
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
-        left, operator, right = node.left, node.ops[0], node.comparators[0]
+        operand, operator, right = node.left, node.ops[0], node.comparators[0]
         value = right.value if isinstance(right, ast.Constant) else ...
-        if value is None and isinstance(left, _OBJECT) and isinstance(operator, ast.Is | ast.IsNot):
+        if value is None and isinstance(operand, _OBJECT) and isinstance(operator, ast.Is | ast.IsNot):
             return isinstance(operator, ast.IsNot)
-        is_length = isinstance(left, ast.Call) and get_called_name(left) == "len"
+        is_length = isinstance(operand, ast.Call) and get_called_name(operand) == "len"
         # not by `==`: what equals itself may be an object of the solution's
-        is_same = isinstance(left, ast.Name) and isinstance(right, ast.Name) and left.id == right.id
+        is_same = isinstance(operand, ast.Name) and isinstance(right, ast.Name) and operand.id == right.id
         is_sure = (
             isinstance(operator, ast.Is) if is_same else is_length and value == 0 and isinstance(operator, ast.GtE)
         )
