@@ -63,8 +63,8 @@ def without_thoughts(reply: str) -> str:
 # Finding the code in a model's raw reply: a ladder of steps, each recorded, none of which deletes a line of code.
 # A reply that compiles as it stands is taken as it stands. Otherwise what a model thought aloud is not part of it; of the
 # rest a fenced block is taken, then the text between markers such as [PYTHON] and [/PYTHON], then code with prose before or
-# behind it. Text with no trace of a reply around it is left alone: its SyntaxError is the model's own. Of what was cut off
-# in the middle of a statement only that statement is left out, where the code before it is whole and does not need it.
+# behind it. Text with no trace of a reply around it (a truncated solution, say) is left alone: its SyntaxError is the
+# model's own.
 
 Step = Literal["as_is", "fence", "markers", "prose", "none"]
 
@@ -114,7 +114,6 @@ _FINAL = re.compile(
     r"^[^\n`~]*\b(?:corrected|final|fixed)\b[^\n`~]*:[ \t*]*\n\s*(?=```|~~~)", re.MULTILINE | re.IGNORECASE
 )
 """What introduces the block that counts instead of those before it."""
-_STATEMENT = re.compile(r"^(?!(?:elif|else|except|finally)\b)[^\s#)\]}]", re.MULTILINE)
 _CODE_START = re.compile(r"^(?:@\w|def |async def |class |import |from \w[\w.]* import )", re.MULTILINE)
 _PROSE = re.compile(
     r"^(?:#{1,6} |[-*\u2022] |\d+[.)] )?[\"'(*_]*[A-Z][\w'\u2019-]*[,:]?(?: +[^\s=]+){2,}", re.MULTILINE
@@ -142,8 +141,8 @@ def extract(reply: str, is_code: Callable[[str], bool], entry_point: str = "") -
         )
         if step != "none" and defines(text, entry_point):
             return text, step
-        last = _FINAL.split(reply)[1:][-1:]
-        final = [("fence", text) for part in last for text in _list_python(part) if _is_definition(text, entry_point)]
+        tails = _FINAL.split(reply)[1:][-1:]
+        final = [("fence", text) for part in tails for text in _list_python(part) if _is_definition(text, entry_point)]
     for step, text in itertools.chain(final, _candidates(reply)):
         if not text.strip() or not is_code(text):
             continue
@@ -153,8 +152,8 @@ def extract(reply: str, is_code: Callable[[str], bool], entry_point: str = "") -
             begun = begun or (text, step)
         else:
             return (_with_missing(text, reply) if step == "fence" else text), step
-    rest = itertools.chain(_list_last_resorts(reply, entry_point), list_beginnings(reply, is_code, entry_point))
-    return begun or first or next(rest, (reply, "none"))
+    readings = itertools.chain(_list_last_resorts(reply, entry_point), list_beginnings(reply, is_code, entry_point))
+    return begun or first or next(readings, (reply, "none"))
 
 
 def compiles(text: str) -> bool:
@@ -377,34 +376,16 @@ def _list_last_resorts(reply: str, entry_point: str) -> Iterator[tuple[str, Step
 
 
 def list_beginnings(reply: str, is_code: Callable[[str], bool], entry_point: str) -> Iterator[tuple[str, Step]]:
-    """Yield code behind which a reply goes on: after a lone fence or a token of its model, or until it was cut off."""
+    """Yield code behind which a reply goes on: after a lone fence or a token of its model."""
     parts = [*islice(_TOKEN.split(reply), 8), *islice(_TAG.split(reply), 8)]
     parts += [block for part in parts[:4] for _, block in islice(_list_blocks(part), 4)]
     parts += [_FENCE_LINE.split(part, maxsplit=1)[0] for part in parts]
     parts = [part for part in dict.fromkeys(parts) if part.strip()]
-    for part in (*parts, *(text for part in parts if (text := without_cut_end(part, entry_point)))):
+    for part in parts:
         is_whole = bool(entry_point) and defines(part, entry_point) and not is_begun(part, entry_point)
         is_body = part.lstrip("\r\n")[:1].isspace() or (not entry_point and _CODE_START.search(part))
         if part != reply and (is_whole or (is_body and is_code(part))):
             yield part, "markers"
-
-
-def without_cut_end(text: str, entry_point: str) -> str:
-    """Return a text without its last statement where that ends in the middle and nothing else needs it, else nothing."""
-    start = max((match.start() for match in _STATEMENT.finditer(text)), default=0)
-    end = text[start:].rstrip()
-    names = re.findall(r"^(?:async def|def|class)\s+(\w+)", end)
-    if entry_point in names or any(re.search(rf"\b{name}\b", text[:start]) for name in names):
-        return ""
-    try:
-        programs.parse_python(end)
-    except SyntaxError as error:
-        last = end.split("\n")[-1]
-        is_at_end = error.lineno == end.count("\n") + 1 and (error.offset or 0) > len(last)
-        return text[:start] if is_at_end or re.search("never closed|unterminated|indented block", error.msg) else ""
-    except programs.UNPARSABLE:
-        pass
-    return ""
 
 
 def _is_definition(text: str, name: str) -> bool:

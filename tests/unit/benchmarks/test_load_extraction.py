@@ -107,11 +107,6 @@ WENT_ON = {
     "a begin of sentence": f"<s>{BODY}",
     "an instruction": f"[INST]add them[/INST]\n{CODE}",
     "a closing fence with words": f"```python\n{CODE}```then run it",
-    "a function cut off": f"{BODY}\ndef g(y):\n    return (y +",
-    "a test cut off": f"{BODY}\n\nassert add(1, 2) == 3\nassert add(",
-    "a guard cut off": f"{CODE}\nif __name__ == '__main__':\n    print(add(",
-    "a text cut off": f'{CODE}\ndef g(y):\n    """never ended',
-    "a block cut off": f"```python\n{CODE}\n# Test\nprint(add(1",
     "an answer's tag": f"<answer>{CODE}</answer>",
     "prose before a tag": f"Both are added.\n<answer>{CODE.rstrip()}</answer>",
     "a tag with a dash": f"<final-answer>\n{CODE}</final-answer>",
@@ -137,6 +132,17 @@ def score_replies(tmp_path, replies):
     assert code == 0, err
     (results,) = (tmp_path / "out").glob("*/m/test_results.jsonl")
     return {row["task_id"]: row["score"] for row in map(json.loads, results.read_text(encoding="utf-8").splitlines())}
+
+
+CUT_OFF = {
+    "a function": f"{BODY}\ndef g(y):\n    return (y +",
+    "a test": f"{BODY}\n\nassert add(1, 2) == 3\nassert add(",
+    "a text": f'{CODE}\ndef g(y):\n    """never ended',
+}
+
+
+def test_a_reply_that_was_cut_off_is_the_models_own_mistake(tmp_path):
+    assert score_replies(tmp_path, CUT_OFF) == dict.fromkeys(CUT_OFF, 0)
 
 
 def test_an_exam_finds_code_in_replies_that_go_on_behind_it(tmp_path):

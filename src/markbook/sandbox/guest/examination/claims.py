@@ -252,8 +252,8 @@ def fold_truth(node: ast.expr, truths: dict[str, bool | None]) -> bool | None:
     if isinstance(node, ast.BoolOp):
         return _fold_many(map(read, node.values), is_any=isinstance(node.op, ast.Or))
     if isinstance(node, ast.IfExp):
-        test, truth, other = map(read, (node.test, node.body, node.orelse))
-        return truth if test or truth is other else other if test is False else None
+        test, truth, otherwise = map(read, (node.test, node.body, node.orelse))
+        return truth if test or truth is otherwise else otherwise if test is False else None
     if isinstance(node, ast.JoinedStr):
         return any(map(_has_text, node.values)) or None
     if isinstance(node, ast.List | ast.Tuple | ast.Set | ast.Dict):
@@ -338,9 +338,9 @@ def list_truths(nodes: list[ast.AST]) -> dict[str, bool | None]:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and id(node) not in looked_at
     }
     truths: dict[str, bool | None] = {}
-    for name, bound in bindings.items():
-        value, truths[name] = bound[0], None
-        if len(bound) > 1:
+    for name, binding in bindings.items():
+        value, truths[name] = binding[0], None
+        if len(binding) > 1:
             continue
         if isinstance(value, _Function | ast.ClassDef) and not value.decorator_list:
             truths[name] = True
