@@ -38,6 +38,7 @@ class PluginMetric(Metric):
         self.needs_trace = getattr(own, "needs_trace", Metric.needs_trace)
         self.whole_batch = getattr(own, "whole_batch", Metric.whole_batch)
         self.averages = getattr(own, "averages", Metric.averages)
+        self.assumes_direction = getattr(own, "assumes_direction", Metric.assumes_direction)
 
     def measure(self, items: Sequence[Item]) -> list[Measurement]:
         """Return what it measures."""

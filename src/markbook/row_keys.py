@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import itertools
+import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from markbook.errors import UsageError, suggest
 
 CODE_KEYS = ("extracted_solution", "candidate_solution", "completion", "solution", "generation", "gpt_solution")
 """Where the code of an answer may stand, in order of preference; an extracted solution wins even when it is empty."""
-TEXT_KEYS = (
+DOUBTFUL_KEYS = ("output", "answer", "text", "solution")
+"""Where a row may have the right answer, or the question, as well as what a model answered."""
+WRITTEN_KEYS = (
     *("prediction", "predictions", "completion", "completions", "reply", "response", "generated_text", "generation"),
-    *("output", "answer", "text", "solution"),
+    *("pred", "predicted", "predicted_answer", "prediction_text", "generated", "generated_answer", "hypothesis"),
+    *(f"{who}_{what}" for who in ("model", "llm") for what in ("output", "response", "answer", "prediction")),
 )
+"""Where only what a model answered can stand."""
+TEXT_KEYS = (*WRITTEN_KEYS, *DOUBTFUL_KEYS)
 """Where the text of an answer may stand, the first that is there counts; a list holds several answers to one row."""
 RAW_KEYS = ("completion", "completions", "reply", "response", "generated_text", "generation", "gpt_solution")
 """Those under which what a model wrote stands as it was, so that two of them cannot differ; `prediction`, say, may be read off it."""
@@ -66,7 +73,9 @@ def find_failure(record: Mapping[str, object]) -> str:
     ''
     """
     error = record.get("error")
-    is_graded = any(record.get(key) is not None for key in _GRADES) and any(record.get(key) for key in TEXT_KEYS)
+    is_graded = any(record.get(key) is not None for key in _GRADES) and any(
+        record.get(key) for key in (*CODE_KEYS, *TEXT_KEYS)
+    )
     return f"nobody answered: 'error' says {f'{error}'.strip()[:200]!r}" if is_failure(error) and not is_graded else ""
 
 
@@ -100,6 +109,65 @@ def _list_texts(value: object, depth: int = 3) -> list[str]:
     """Return the texts that are an answer, or lie in its lists."""
     parts = value if isinstance(value, list) and depth else ()
     return [value] if isinstance(value, str) else [text for part in parts for text in _list_texts(part, depth - 1)]
+
+
+_MODELS_WORDS = frozenset(
+    ("answer", "completion", "generated", "generation", "gpt", "hypothesis", "llm", "model", "output", "outputs", "pred", "predicted",
+     "prediction", "reply", "response", "solution")
+)  # fmt: skip
+"""Words in the name of a column that say that a model wrote it."""
+_FACTS_WORDS = frozenset(
+    ("category", "config", "context", "cost", "date", "error", "family", "finish", "format", "hash", "id", "input", "instruction", "key",
+     "kind", "name", "path", "prompt", "question", "reason", "revision", "source", "split", "status", "subject", "time", "tokens",
+     "topic", "type", "url", "usage", "version")
+)  # fmt: skip
+"""Words that say that it holds a fact about an answer."""
+_NEARLY = 0.95
+
+
+class OtherColumns:
+    """The texts beside answers under one of `DOUBTFUL_KEYS`, of which a file as a whole shows whether they are right ones."""
+
+    def __init__(self, key: str, own: frozenset[str]) -> None:
+        """Begin with no row; `own` are the benchmark's columns, which a model wrote only if their names say so."""
+        self._key, self._own = key, own
+        self._known = {*NAME_KEYS, *MODEL_KEYS, *NUMBER_KEYS, "task", "filter"}
+        self._n = self._n_right = 0
+        self._counts: Counter[str] = Counter()
+        self._texts: dict[str, set[str]] = {}
+        self._differing: dict[str, None] = {}
+
+    def add(self, record: Mapping[str, object], *, is_right: bool) -> None:
+        """Count a row, the answer of which is the benchmark's own or not."""
+        self._n += 1
+        self._n_right += is_right
+        for key, value in record.items():
+            if isinstance(value, str) and value.strip():
+                self._counts[key] += 1
+                if value != record.get(self._key):
+                    self._differing[key] = None
+                texts = self._texts.setdefault(key, set())
+                if len(texts) < 2:
+                    texts.add(value)
+
+    def find_rival(self) -> tuple[str, bool]:
+        """Return in words which column may be the model's instead, and whether its name says so; empty where none may be."""
+        if not self._n_right or self._n_right < _NEARLY * self._n:
+            return "", False
+        columns: dict[str, set[str]] = {}
+        for key in self._differing:
+            parts = set(re.findall("[a-z]+", key.lower()))
+            # of several rows a text that is the same in all answers none of them
+            is_answer = 2 * self._counts[key] > self._n and (self._n == 1 or len(self._texts[key]) > 1)
+            if is_answer and key not in self._known and not parts & _FACTS_WORDS:
+                columns[key] = parts
+        copied = self._own & {*DOUBTFUL_KEYS}
+        named = [key for key, parts in columns.items() if parts & _MODELS_WORDS and key not in copied]
+        rivals = named or [key for key in columns if key not in self._own]
+        if not rivals:
+            return "", False
+        words = f"{self._key!r} is the right answer in {self._n_right} of {self._n} rows, and {rivals[0]!r} beside it may be the model's"
+        return words, bool(named) and self._n_right == self._n
 
 
 def find_number(record: Mapping[str, object]) -> tuple[str, object] | None:

@@ -51,6 +51,61 @@ def test_a_run_that_is_worse_than_its_baseline_exits_one(tmp_path, make, all_rig
     assert "not shown to be worse" in said
 
 
+@pytest.mark.parametrize(("make", "all_right", "metric"), [(task_run, 30, "exact_match"), (exam_run, 20, "exam_score")])
+def test_a_table_is_a_baseline_of_every_command(tmp_path, make, all_right, metric):
+    name = "p{}" if make is exam_run else "{}"
+    codes = {}
+    for right, column in ((0, "score"), (all_right, "score"), (0, metric), (all_right, metric)):
+        table = tmp_path / f"{right}-{column}.csv"
+        rows = [f"{name.format(n)},old,{int(n < right)}" for n in range(all_right)]
+        table.write_text("\n".join([f"item,model,{column}", *rows]) + "\n")
+        baseline = tmp_path / f"{right}-{column}"
+        mapped = ("--map", f"item=item,model=model,score={column}")
+        assert column == "score" or markbook("import", table, *mapped, "-o", baseline)[0] == 0
+        baseline = table if column == "score" else only_run(baseline)
+        _, (code, _, told) = make(tmp_path, f"new-{right}-{column}", all_right // 3, "--fail-if-worse", baseline)
+        codes[right, column] = code
+        assert f"{all_right} samples" in told, told
+
+    assert codes == {(0, "score"): 0, (all_right, "score"): 1, (0, metric): 0, (all_right, metric): 1}
+
+
+@pytest.mark.parametrize(
+    ("header", "score", "words"),
+    [
+        ("item,model,score", 90, "'exam_score' lies in 0..1, the baseline's 'score' does not"),
+        ("item,model,score,loss", 1, ""),
+        ("item,model,loss", 0.5, "of 'exam_score' higher is better, of the baseline's 'loss' lower is"),
+        ("item,model", None, "neither a run nor results that any reader knows"),
+    ],
+)
+def test_a_table_that_holds_no_such_scores_is_refused_before_any_work(tmp_path, header, score, words):
+    table, columns = tmp_path / "old.csv", header.split(",")[2:]
+    cells = "".join(f",{score}" for _ in columns)
+    table.write_text("\n".join([header, *(f"p{n},old{cells}" for n in range(20))]) + "\n")
+    if columns == ["loss"]:
+        assert markbook("import", table, "--map", "item=item,model=model,score=loss", "-o", tmp_path / "old")[0] == 0
+        table = only_run(tmp_path / "old")
+
+    output, (code, _, told) = exam_run(tmp_path, "new", 5, "--fail-if-worse", table)
+
+    assert (code, words in told, output.exists()) == ((2, True, False) if words else (1, True, True)), told
+
+
+def test_several_metrics_of_another_tool_are_not_taken_for_a_runs_own(tmp_path):
+    rows = [
+        {"doc_id": n, "filter": "none", "resps": [["x"]], "filtered_resps": ["x"], "f1": 0.5, "acc": 0.5}
+        for n in range(20)
+    ]
+    file = exam_kit.write_rows(tmp_path / "samples_sums.jsonl", rows)
+
+    output, (code, _, told) = exam_run(tmp_path, "new", 5, "--fail-if-worse", file)
+
+    assert (code, output.exists()) == (2, False)
+    assert "no metric 'exam_score' but several others: f1, acc" in told
+    assert "--metric exam_score --metric f1 --fail-if-worse" in told
+
+
 def part_run(folder, name, answered, *more):
     """Return a run of eight rows of which so many are answered, all of them right."""
     words = [f"answer number {n}" for n in range(8)]

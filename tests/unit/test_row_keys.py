@@ -248,3 +248,127 @@ def test_the_keys_stand_in_one_place():
     assert telling <= {*CODE_KEYS, *TEXT_KEYS, *NAME_KEYS, *NUMBER_KEYS}
     lists = {path.name for path, source in sources.items() if any(f'"{key}",' in source for key in telling)}
     assert lists == {"row_keys.py"}
+
+
+PLACES = {
+    "another place": ([(0, 0), (1, 1), (2, 3)], "answers.jsonl:3", "row '2' and, as doc_id 3, row '3'"),
+    "alone": ([(2, 3)], "answers.jsonl:1", "row '2' and, as doc_id 3, row '3'"),
+    "no place": ([(0, 0), (2, 2), (1, 9)], "answers.jsonl:3", "row '1' and, as doc_id 9, no row"),
+    "a part of the rows, counted anew": ([(2, 0), (3, 1)], "answers.jsonl:1", "row '2' and, as doc_id 0, row '0'"),
+    "counted from 1": ([(1, 0), (2, 1), (3, 2), (4, 3)], "", [0, 1, 2, 3]),
+    "counted along the file": ([(0, 3), (1, 1), (2, 0), (3, 2)], "", [0, 1, 2, 3]),
+    "ids of another list": ([(17, 0), (2, 1), (904, 2), (33, 3)], "", [0, 1, 2, 3]),
+    "ids of no rows": ([("x-0", 3), ("x-1", 2)], "", [2, 3]),
+    "a wrong id among right ones": ([(0, 0), (1, 1), (2, 2), (9, 3)], "", [0, 1, 2, 3]),
+}
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_an_id_and_a_doc_id_that_name_two_rows_are_refused_unless_the_file_numbers_its_rows(tmp_path, name):
+    pairs, at, outcome = PLACES[name]
+    write_rows(tmp_path / "rows.jsonl", [{"q": f"answer {n}"} for n in range(4)])
+    task = "name: t\ndata: {path: rows.jsonl}\nprompt: '{{ q }}'\nreference: '{{ q }}'\nmetrics: [exact_match]\n"
+    (tmp_path / "t.yaml").write_text(task)
+    rows = [{"id": own, "doc_id": place, "prediction": f"answer {place}"} for own, place in pairs]
+    file = write_rows(tmp_path / "answers.jsonl", rows)
+
+    code, _, err = markbook("run", tmp_path / "t.yaml", "--predictions", file, "--output", tmp_path / "out")
+
+    if at:
+        assert (code, at in err, str(outcome) in err) == (2, True, True), err
+    else:
+        (results,) = (tmp_path / "out").glob("*/results.jsonl")
+        found = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
+        assert [row["doc_id"] for row in found if row["metrics"]["exact_match"] == 1] == outcome, err
+
+
+@pytest.mark.parametrize("other", ["b", 1, "1", "x-7", None])
+def test_an_exam_refuses_a_row_that_names_two_problems(tmp_path, other):
+    paper = write_rows(tmp_path / "paper.jsonl", [problem("a"), problem("b"), problem("1")])
+    rows = [{"task_id": "a", "id": "a", "completion": CODE[0]}, {"task_id": "1", "id": other, "completion": CODE[0]}]
+    file = write_rows(tmp_path / "answers.jsonl", rows)
+
+    code, _, err = markbook("exam", "--benchmark", paper, "--solutions", file, "--output", tmp_path / "out")
+
+    refused = "answers.jsonl:2: this answer names problem '1' and problem 'b'"
+    assert (code, refused in err) == ((2, True) if other == "b" else (0, False)), err
+
+
+def run_words(tmp_path, rows):
+    """Run answers to eight rows, whose right answers are the words for their numbers, by exact_match."""
+    write_rows(tmp_path / "rows.jsonl", [{"q": f"question {n}", "answer": WORDS[n]} for n in range(8)])
+    task = "name: t\ndata: {path: rows.jsonl}\nprompt: '{{ q }}'\nreference: '{{ answer }}'\nmetrics: [exact_match]\n"
+    (tmp_path / "t.yaml").write_text(task)
+    file = write_rows(tmp_path / "answers.jsonl", [{"doc_id": n, **row} for n, row in enumerate(rows)])
+    output = tmp_path / "out"
+    code, out, err = markbook("run", tmp_path / "t.yaml", "--predictions", file, "--output", output, "--json")
+    return code, json.loads(out)["tasks"]["t"]["metrics"]["exact_match"]["value"] if out else None, err
+
+
+WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven"]
+WRITTEN = [*WORDS[:2], *["no"] * 6]
+
+
+@pytest.mark.parametrize("right", ["answer", "text", "solution", "output"])
+@pytest.mark.parametrize(
+    "key", ["model_output", "pred", "prediction_text", "llm_response", "hypothesis", "generated_answer"]
+)
+def test_a_column_that_only_a_model_writes_goes_before_one_of_right_answers(tmp_path, right, key):
+    code, value, err = run_words(tmp_path, [{right: WORDS[n], key: WRITTEN[n]} for n in range(8)])
+
+    assert (code, value) == (0, 0.25), err
+
+
+MIXED = [{"answer": WORDS[n], "gpt4_output": WRITTEN[n]} for n in range(8)]
+COLUMNS = {
+    "of a model's name": (MIXED, 2, None, "answers.jsonl:1: 'answer' is the right answer in 8 of 8 rows, and 'gpt4_output' beside"),
+    "a second right name": ([{"text": WORDS[n], "solution": WRITTEN[n]} for n in range(8)], 2, None, "and 'solution' beside"),
+    "of no telling name": ([{"answer": WORDS[n], "qwen": WRITTEN[n]} for n in range(8)], 0, 1.0, "'qwen' beside it may be"),
+    "answers that are no right ones": ([{**row, "answer": WRITTEN[n]} for n, row in enumerate(MIXED)], 0, 0.25, ""),
+    "right answers alone": ([{"answer": WORDS[n]} for n in range(8)], 0, 1.0, ""),
+    "a fact": ([{"answer": WORDS[n], "response_id": f"r{n}", "q": f"question {n}"} for n in range(8)], 0, 1.0, ""),
+    "the same in all rows": ([{"answer": WORDS[n], "model_family": "x", "pool": "a"} for n in range(8)], 0, 1.0, ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_right_answers_are_not_taken_for_a_models_where_another_column_may_be_its(tmp_path, name):
+    rows, exit_code, mean, words = COLUMNS[name]
+
+    code, value, err = run_words(tmp_path, rows)
+
+    assert (code, value, words in err, "beside it" in err) == (exit_code, mean, True, bool(words)), err
+    assert "`prediction`" in err or not words
+
+
+RIGHT, OTHER = "def f(x):\n    return 2 * x\n", "def f(x):\n    return x\n"
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ({"solution": RIGHT, "prediction": OTHER}, "'solution' and 'prediction' hold two different answers"),
+        ({"solution": RIGHT, "model_output": OTHER}, "'solution' and 'model_output' hold two different answers"),
+        (
+            {"solution": RIGHT, "qwen_answer": OTHER},
+            "'solution' is the right answer in 4 of 4 rows, and 'qwen_answer' beside",
+        ),
+        ({"solution": RIGHT, "model_output": f"Here:\n```python\n{RIGHT}```"}, ""),
+        ({"solution": OTHER, "qwen_answer": RIGHT}, ""),
+        ({"solution": RIGHT, "canonical_solution": "    return 2 * x\n", "topic": OTHER}, ""),
+        ({"candidate_solution": RIGHT, "prediction": OTHER}, ""),
+    ],
+)
+def test_an_exam_takes_no_right_solution_for_a_models_where_another_column_may_be_its(tmp_path, row, words):
+    test = "def check(candidate):\n    assert candidate(3) == 6\n"
+    rest = {"prompt": "def f(x):\n", "entry_point": "f", "canonical_solution": "    return 2 * x\n", "test": test}
+    benchmark = write_rows(tmp_path / "b.jsonl", [{"task_id": f"t/{n}", **rest} for n in range(4)])
+    rows = [
+        {**{key: f"{text}# {n}\n" if text is OTHER else text for key, text in row.items()}, "task_id": f"t/{n}"}
+        for n in range(4)
+    ]
+    file = write_rows(tmp_path / "answers.jsonl", rows)
+
+    code, _, err = markbook("exam", "--benchmark", benchmark, "--solutions", file, "--output", tmp_path / "out")
+
+    assert (code, "answers.jsonl:1" in err and words in err) == ((2, True) if words else (0, False)), err

@@ -21,7 +21,16 @@ from markbook.benchmarks.problems import Benchmark, RowError
 from markbook.errors import DataError, suggest_path
 from markbook.files.jsonl import Line, Rejection, read_jsonl
 from markbook.files.spool import Spool
-from markbook.row_keys import CODE_KEYS, NUMBER_KEYS, find_failure, find_model, find_names, find_number
+from markbook.row_keys import (
+    CODE_KEYS,
+    DOUBTFUL_KEYS,
+    NUMBER_KEYS,
+    OtherColumns,
+    find_failure,
+    find_model,
+    find_names,
+    find_number,
+)
 from markbook.text.schema import Schema, make_schema
 from markbook.types import Attempt, ProblemType, Sample
 
@@ -83,6 +92,8 @@ class _Input:
     are_samples: bool
     """Whether answers that repeat a task id are several samples of it."""
     found: dict[str, _Index] = field(default_factory=dict)
+    columns: dict[str, tuple[str, OtherColumns]] = field(default_factory=dict)
+    """By a key under which right solutions may stand, its first row and the columns beside it."""
     nulls: dict[str, list[tuple[int, int | None]]] = field(default_factory=dict)
     """Where nobody answered: the problem and the sample's number, None without one."""
 
@@ -199,6 +210,10 @@ class Answers:
                 except RowError as error:
                     self.invalid.add(Rejection(row.at, str(error)))
         self.inputs[str(path)] = digest.hexdigest()
+        for at, columns in source_input.columns.values():
+            rival, is_sure = columns.find_rival()
+            if is_sure:
+                raise DataError(rival, at=at, hint="call the column of the model's answers `candidate_solution`")
         # Only now, because a row further down may be the first that names a model, or that shows that repeats are
         # samples.
         self._name_models(source_input)
@@ -211,8 +226,16 @@ class Answers:
         # Before the task is looked up, so that a row that is malformed is reported as that, and not as an unknown task.
         failure = find_failure(record)
         key, text = (next((key for key in CODE_KEYS if key in record), ""), None) if failure else find_text(record)
-        task_id = next(iter(find_names(record, first="task_id")), None)
+        task_id, *others = find_names(record, first="task_id") or [None]
         position = self._place(task_id, model or source_input.name)
+        # a number is one that the file gives its rows
+        for other in (name for name in others if isinstance(name, str) and name and not name.isdecimal()):
+            if self._place(other, model or source_input.name) not in (None, position):
+                raise DataError(
+                    f"this answer names problem {task_id!r} and problem {other!r}",
+                    at=at,
+                    hint="remove or correct the field that names the wrong problem",
+                )
         if position is None and str(task_id) in self._benchmark.left_out:
             self.left_out += 1
             return
@@ -239,6 +262,11 @@ class Answers:
         sample = replace(sample, language=language) if language else sample
         if rival := find_rival(record, key, sample):
             raise DataError(rival, at=at)
+        if key in DOUBTFUL_KEYS:
+            right = tuple(reference.strip() for reference in sample.references)
+            beside = {name: value for name, value in record.items() if name == key or not _is_end(value, right)}
+            _, columns = source_input.columns.setdefault(key, (at, OtherColumns(key, frozenset())))
+            columns.add(beside, is_right=_is_end(text, right))
         code = assemble(text, sample, extract, key=key)
         # Eight bytes are enough to find repeats within one problem, and they fit into an array; `surrogatepass` because
         # JSON can hold half a surrogate pair, which UTF-8 cannot.
@@ -332,6 +360,11 @@ class Answers:
                     hint='number several samples of one task with a key "sample": 0, 1, ...',
                 )
         index.keep(kept_rows)
+
+
+def _is_end(value: object, texts: Sequence[str]) -> bool:
+    """Whether a value is one of these texts, or what one of them ends with, as a solution ends what a prompt begins."""
+    return isinstance(value, str) and bool(value.strip()) and any(text.endswith(value.strip()) for text in texts)
 
 
 def load_answers(

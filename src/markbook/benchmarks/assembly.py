@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Literal
 
 from markbook.benchmarks.problems import RowError
-from markbook.row_keys import CODE_KEYS, RAW_KEYS, find_contradiction, is_part
+from markbook.row_keys import CODE_KEYS, DOUBTFUL_KEYS, RAW_KEYS, WRITTEN_KEYS, find_contradiction, is_part
 from markbook.testcode.extraction import (
     PARSE_CAP,
     compiles,
@@ -93,9 +93,10 @@ def find_rival(record: Mapping[str, object], key: str, sample: Sample) -> str:
             return _SPACE.sub("", text) in _SPACE.sub("", longer)
         return extract(longer, lambda code: statements <= _list_statements(code, sample, "off"))[1] != "none"
 
-    # the code that its user extracted may differ from what the model wrote
-    has_rivals = key != CODE_KEYS[0] and len(record.keys() & {key, *_WRITTEN}) > 1
-    return find_contradiction(record, (key, *_WRITTEN), is_same) if has_rivals else ""
+    # beside what may be the right solution any answer counts; the code that its user extracted may differ from it
+    written = dict.fromkeys((key, *_WRITTEN, *(WRITTEN_KEYS if key in DOUBTFUL_KEYS else ())))
+    has_rivals = key != CODE_KEYS[0] and len(record.keys() & written.keys()) > 1
+    return find_contradiction(record, written, is_same) if has_rivals else ""
 
 
 def _list_statements(text: str, sample: Sample, mode: Extract) -> frozenset[str]:

@@ -42,7 +42,9 @@ class ExamTerminal(RunTerminal):
         benchmark, answers = plan.paper, plan.answers
         check_gates(self._gates, [exam_mark(model) for model in plan.models])
         if self._baseline is not None:
-            self._baseline.check(plan.models, signatures=exam_signatures(plan.manifest.config))
+            self._baseline.check(
+                plan.models, GateMark("exam_score", ("exam_score",)), signatures=exam_signatures(plan.manifest.config)
+            )
         sources = plan.manifest.extra["sources"] if self._verbose else {}
         for file in (*sources.get("benchmark_files", ()), *sources.get("solutions", ())):
             self._say(f"read {terminal(str(file))}")

@@ -362,7 +362,7 @@ def baseline_option(section: str) -> Callable[[_F], _F]:
         shell_complete=completing(run_names, files=True),
         callback=_one_run,
         metavar="RUN",
-        help="Exit 1 if a model is significantly worse than in this earlier run: the whole interval of the difference, "
+        help="Exit 1 if a model is significantly worse than in this earlier run or table: the whole interval of the difference, "
         "as in `markbook compare`, is on the worse side.",
     )
 

@@ -59,11 +59,11 @@ def command(**options: Any) -> None:
     """Evaluate generated peer reviews in three tiers: similarity, judge, trace."""
     from markbook.cli.terminal import ReviewTerminal
     from markbook.results.files import read_part
-    from markbook.results.gates import check_gates, parse_gates
+    from markbook.results.gates import GateMark, check_gates, parse_gates
     from markbook.runs.conductor import conduct
     from markbook.runs.reviews import Reviews
     from markbook.runs.reviews.config_file import resolve_config
-    from markbook.runs.reviews.finished import ReviewResults, rescore
+    from markbook.runs.reviews.finished import COMPOSITE, ReviewResults, rescore
     from markbook.runs.reviews.summary import list_systems
     from markbook.store import open_run
 
@@ -80,7 +80,7 @@ def command(**options: Any) -> None:
         else:
             old = open_run(stated.rescored)
             if baseline is not None:
-                baseline.check(list_systems(old))
+                baseline.check(list_systems(old), GateMark(COMPOSITE, (COMPOSITE,)))
             run = rescore(old, resolve_config(stated), stated.output)
     _show(run, as_json=options["as_json"], verbose=options["verbose"])
     lacking = "; ".join(read_part(run, "incomplete", list[str], []))
@@ -101,12 +101,10 @@ def _logging(path: Path | None, *, verbose: bool) -> Iterator[None]:
     # The library configures no handlers: a program that imports it has its own.
     handler: logging.Handler = logging.StreamHandler()
     if path is not None:
-        try:
-            handler = logging.FileHandler(path, encoding="utf-8")
-        except OSError as error:
-            from markbook.errors import OutputError
+        from markbook.errors import OutputError, os_errors_as
 
-            raise OutputError(f"the log cannot be written: {error.strerror}", at=str(path)) from error
+        with os_errors_as(OutputError, "the log cannot be written", path):
+            handler = logging.FileHandler(path, encoding="utf-8")
     layout = "%(asctime)s %(levelname)s %(name)s: %(message)s" if path else "%(message)s"
     handler.setFormatter(LineFormatter(layout))
     logger.addHandler(handler)

@@ -298,6 +298,7 @@ def _add_judging(
 def _make_metrics(names: Sequence[str], options: Mapping[str, object]) -> dict[str, Metric]:
     """Return the metrics, behind a judge those of its criteria; each of them can do its work."""
     from markbook.judge.metric import JudgeMetric
+    from markbook.metrics import list_assumptions
     from markbook.metrics.measure import make
 
     metrics: dict[str, Metric] = {}
@@ -305,6 +306,8 @@ def _make_metrics(names: Sequence[str], options: Mapping[str, object]) -> dict[s
         metrics[name] = metric
         if isinstance(metric, JudgeMetric):
             metrics |= {criterion.name: criterion for criterion in metric.by_criterion().values()}
+    for note in list_assumptions(metrics.values()):
+        say(f"markbook: {note}")
     for metric in metrics.values():
         # A judge without a key or a model file that is not there is found out before the first row is marked.
         getattr(metric, "check", lambda: None)()

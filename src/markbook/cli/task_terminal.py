@@ -51,12 +51,13 @@ class TaskTerminal(RunTerminal):
         check_gates(self._gates, self.marks)
         if self._baseline is not None:
             # The first metric is the run's main one; the baseline is read by it, whatever its own main one is.
-            self.metric = self.marks[0].names[0] if self.marks else None
+            main = next(iter(self.marks), None)
+            self.metric = main.names[0] if main else None
             signatures = planned_signatures(plan.plan.tasks, self.metric, plan.options) if self.metric else {}
             tables = [task.answers.attempts for task in plan.plan.tasks if task.answers is not None]
             attempts = (attempt for table in tables for several in table.values() for attempt in several)
             models = [self._model] if self._model else list(dict.fromkeys(attempt.model for attempt in attempts))
-            self._baseline.check(models, metric=self.metric, signatures=signatures, policy=plan.options.missing)
+            self._baseline.check(models, main, signatures=signatures, policy=plan.options.missing)
         for warning in plan.plan.warnings:
             self._say(f"warning: {warning}", limit=500)
         if self._verbose:

@@ -18,7 +18,6 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
@@ -74,9 +73,7 @@ class RunTerminal(Watcher):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         # After an error no last line is written: its count would look like an end.
         if kind is None:
             self._end_bar()
@@ -189,7 +186,8 @@ class ReviewTerminal(RunTerminal):
         Raises:
             UsageError: the baseline lacks a counterpart of a system.
         """
-        from markbook.runs.reviews.finished import review_signatures
+        from markbook.results.gates import GateMark
+        from markbook.runs.reviews.finished import COMPOSITE, review_signatures
         from markbook.runs.reviews.review import ReviewPlan
 
         assert isinstance(plan, ReviewPlan)
@@ -199,4 +197,5 @@ class ReviewTerminal(RunTerminal):
             self._say(f"markbook: the config names the judge {plan.config.judge_name!r}; it is asked only with --judge")
         if self._baseline is not None:
             signatures = review_signatures(plan.manifest.config)
-            self._baseline.check(sorted({attempt.model for attempt in plan.attempts}), signatures=signatures)
+            systems = sorted({attempt.model for attempt in plan.attempts})
+            self._baseline.check(systems, GateMark(COMPOSITE, (COMPOSITE,)), signatures=signatures)

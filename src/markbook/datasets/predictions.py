@@ -16,7 +16,17 @@ from markbook.errors import DataError, suggest_path
 from markbook.files.jsonl import Line, Rejection
 from markbook.files.spool import Spool, SpooledMap
 from markbook.files.tables import SUFFIXES, read_table, suffix
-from markbook.row_keys import RAW_KEYS, TEXT_KEYS, find_contradiction, find_failure, find_model, find_names, find_number
+from markbook.row_keys import (
+    DOUBTFUL_KEYS,
+    RAW_KEYS,
+    TEXT_KEYS,
+    OtherColumns,
+    find_contradiction,
+    find_failure,
+    find_model,
+    find_names,
+    find_number,
+)
 from markbook.types import Attempt, Sample
 
 _RAW = frozenset(RAW_KEYS)
@@ -39,29 +49,32 @@ class Prediction:
     model: str = ""
     filtered: bool = False
     """Whether it went through the filters already."""
+    key: str = ""
+    """Under which of `DOUBTFUL_KEYS` it stood; empty for another."""
     question: RecordedQuestion | None = None
     """What the row says about the question it answers, where it does."""
     failure: str = ""
     """Why nobody answered, where the row says it."""
 
-    def find_sample(self, by_place: Mapping[int, str], by_id: Mapping[str, None], *, has_names: bool) -> str | None:
+    def find_sample(
+        self, by_place: Mapping[int, str], by_id: Mapping[str, None], *, numbers_itself: bool
+    ) -> str | None:
         """Return the sample that the answer names; None if the task has no such row.
+
+        `numbers_itself`: beside a `doc_id` the first of the names is a number of the answer's own.
 
         Raises:
             DataError: it names two rows.
         """
-        names = [name for name in self.ids if name in by_id]
-        sample = names[0] if names else None
+        has_place = self.doc_id is not None
+        names = [name for name in self.ids[has_place and numbers_itself :] if name in by_id]
+        # in the harness's samples `doc_id` is what names the row, and an answer may have an id of its own
+        sample = by_place.get(self.doc_id) if self.doc_id is not None else names[0] if names else None
         clash = next((name for name in names if name != sample), None)
-        if self.doc_id is not None:
-            # The place goes before the name: in the harness's samples `doc_id` is what names the row, and an answer may
-            # have an id of its own. Of rows with names, one that says two rows says nothing.
-            sample = by_place.get(self.doc_id)
-            clash = next((name for name in names if name != sample), None) if has_names else None
         if clash is not None:
-            number = "" if self.doc_id is None else f", as doc_id {self.doc_id},"
+            number = f", as doc_id {self.doc_id}," if has_place else ""
             raise DataError(
-                f"this answer names row {clash!r} and{number} row {sample!r}",
+                f"this answer names row {clash!r} and{number} {'no row' if sample is None else f'row {sample!r}'}",
                 at=self.source,
                 hint="remove or correct the field that names the wrong row",
             )
@@ -153,13 +166,14 @@ def read_answers(
     answers = Predictions()
     predictions: Spool[Prediction] = Spool()
     rows = 0
-    has_questions = False
+    has_questions = has_doubts = False
     for line in _read_task_rows(path, task, answers, shared=shared):
         rows += 1
         try:
             answered = _predictions(line, weighed=bool(weighings))
             predictions.extend(answered)
             has_questions = has_questions or answered[0].question is not None
+            has_doubts = has_doubts or bool(answered[0].key)
         except ValueError as error:
             answers.rejections.append(Rejection(line.at, str(error)))
     # A file that is shared may hold nothing for this task, which is not an error.
@@ -174,6 +188,8 @@ def read_answers(
         )
     # Matched before the questions are compared, since only then is it known which sample a row answers.
     entries = _match(predictions, samples, answers, several=several, model=model or model_name(path))
+    if has_doubts:
+        answers.warnings += _check_columns(path, task, samples, predictions, entries, shared=shared)
     template = ChatTemplate()
     for sample in samples if has_questions else ():
         for _, index in entries.get(sample.id, ()):
@@ -181,6 +197,43 @@ def read_answers(
             if answer.question is not None:
                 check_recorded(answer.question, sample, (weighings or {}).get(sample.id), answer.source, template)
     return answers
+
+
+def _check_columns(
+    path: Path, task: str, samples: Sequence[Sample], predictions: Sequence[Prediction],
+    entries: Mapping[str, Sequence[tuple[int | None, int]]], *, shared: bool,
+) -> list[str]:  # fmt: skip
+    """Return a warning where what is read as the model's answers is the right ones and another column may be the model's.
+
+    Raises:
+        DataError: the other column's name says so.
+    """
+    rights: dict[str, bool] = {}
+    for sample in samples:
+        own = {reference.strip() for reference in sample.references}
+        for _, index in entries.get(sample.id, ()):
+            answer = predictions[index]
+            if answer.key and answer.text is not None:
+                copied = sample.row.record.get(answer.key) if sample.row else None
+                is_copied = answer.text == copied and any(reference in answer.text for reference in own)
+                rights[answer.source] = is_copied or answer.text.strip() in own
+    if not any(rights.values()):
+        return []
+    columns = frozenset(key for sample in samples[:1] if sample.row for key in sample.row.record)
+    others = {key: OtherColumns(key, columns) for key in DOUBTFUL_KEYS}
+    first = dict[str, str]()
+    for line in _read_task_rows(path, task, Predictions(), shared=shared):
+        key = next((key for key in TEXT_KEYS if key in line.record), "")
+        if line.at in rights and key in others:
+            others[key].add(line.record, is_right=rights[line.at])
+            first.setdefault(key, line.at)
+    warnings = []
+    for key, at in first.items():
+        words, is_sure = others[key].find_rival()
+        if is_sure:
+            raise DataError(words, at=at, hint="call the column of the model's answers `prediction`")
+        warnings += [f"{path.name}: {words}; if so, call that column `prediction`"] if words else []
+    return warnings
 
 
 def _read_task_rows(path: Path, task: str, answers: Predictions, *, shared: bool) -> Iterator[Line]:
@@ -213,7 +266,7 @@ def _predictions(line: Line, *, weighed: bool) -> list[Prediction]:
     """
     record = line.record
     texts: list[str | None] = [None]
-    index, filtered, failure = None, False, find_failure(record)
+    index, filtered, key, failure = None, False, "", find_failure(record)
     if weighed and not failure:
         likelihoods = next((record[key] for key in ("resps", "filtered_resps", "likelihoods") if record.get(key)), None)
         pairs = likelihoods if isinstance(likelihoods, list) else []
@@ -221,7 +274,7 @@ def _predictions(line: Line, *, weighed: bool) -> list[Prediction]:
             raise ValueError("no log-likelihoods in it: `likelihoods` with a pair [number, is likeliest] for each text")
         texts, filtered = [json.dumps([_read_likelihood_pair(pair) for pair in pairs])], True
     else:
-        texts, filtered = (texts, filtered) if failure else _texts(record)
+        texts, filtered, key = (texts, filtered, key) if failure else _texts(record)
         if (stated := find_number(record)) is not None:
             index = _whole(stated[1], stated[0])
     stated_names = find_names(record)
@@ -239,6 +292,7 @@ def _predictions(line: Line, *, weighed: bool) -> list[Prediction]:
             index=position if len(texts) > 1 else index,
             model=str(find_model(record)),
             filtered=filtered,
+            key=key if key in DOUBTFUL_KEYS else "",
             # The question is the same for all answers of a row, so it is kept and compared once.
             question=question if position == 0 else None,
             failure=failure,
@@ -271,13 +325,13 @@ def _read_likelihood_pair(value: object) -> tuple[float, bool | None]:
     return number, is_likeliest
 
 
-def _texts(record: Mapping[str, object]) -> tuple[list[str | None], bool]:
-    """Return the answers of a row, and whether they went through filters already; null is not an answer."""
+def _texts(record: Mapping[str, object]) -> tuple[list[str | None], bool, str]:
+    """Return the answers of a row, whether they went through filters already, and their key; null is not an answer."""
     if record.get("answered") in (False, "False", "false"):
-        return [None], False  # our own table as CSV, which has no word for null
+        return [None], False, ""  # our own table as CSV, which has no word for null
     # Before the raw reply: a row may hold both, and the extracted text is what is to be marked.
     if "extracted_solution" in record and isinstance(record["extracted_solution"], str | None):
-        return [record["extracted_solution"]], True
+        return [record["extracted_solution"]], True, ""
     if not _RAW.isdisjoint(record):
         # What filters left of the raw replies rightly differs from them.
         harness = {"resps": [record.get("resps"), record.get("filtered_resps")]}
@@ -285,10 +339,10 @@ def _texts(record: Mapping[str, object]) -> tuple[list[str | None], bool]:
             raise ValueError(contradiction)
     if "resps" in record or "filtered_resps" in record:
         raw = "resps" in record
-        return _flat(record["resps" if raw else "filtered_resps"]), not raw
+        return _flat(record["resps" if raw else "filtered_resps"]), not raw, ""
     for key in TEXT_KEYS:
         if key in record:
-            return _flat(record[key]), False
+            return _flat(record[key]), False, key
     raise ValueError(f"no answer in it: one of {', '.join(TEXT_KEYS)} is needed")
 
 
@@ -319,6 +373,16 @@ def _match(
     by_place = {sample.row.place: sample.id for sample in samples if sample.row is not None}
     by_id = dict.fromkeys(by_place.values())
     has_names = any(name != str(number) for number, name in by_place.items())
+    # Ids beside places are numbers of the answers' own if they count the file's rows, or if many of them name no row.
+    ids: dict[str, str] = {}
+    n_same = n_unknown = 0
+    for prediction in predictions if named and not has_names else ():
+        if prediction.doc_id is not None and prediction.ids and prediction.source not in ids:
+            ids[prediction.source] = name = prediction.ids[0]
+            n_same += name == by_place.get(prediction.doc_id)
+            n_unknown += name not in by_id
+    is_count = any(list(ids.values()) == [str(n + start) for n in range(len(ids))] for start in (0, 1))
+    numbers_itself = len(ids) > 1 and 2 * n_same <= len(ids) and (is_count or n_unknown > 0)
     if not named:
         rows = list(dict.fromkeys(prediction.source for prediction in predictions))
         if len(rows) != len(samples):
@@ -340,7 +404,7 @@ def _match(
         if not named:
             sample: str | None = place_of[prediction.source]
         else:
-            sample = prediction.find_sample(by_place, by_id, has_names=has_names)
+            sample = prediction.find_sample(by_place, by_id, numbers_itself=numbers_itself)
         if sample is None:
             answers.unknown.append(prediction.source)
             continue

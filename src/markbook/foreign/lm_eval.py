@@ -37,6 +37,8 @@ from markbook.types import Direction, Missing, digest_text
 _STAMP = r"_(\d{4}-\d\d-\d\dT[\d.:-]+)"
 _RESULTS = re.compile(r"results(?:" + _STAMP + r")?\.json")
 _SAMPLES = re.compile(r"samples_(.+?)(?:" + _STAMP + r")?\.jsonl(?:\.gz)?")
+_TEMPLATE = re.compile(r"<\|\w+\|>|\[INST\]|<start_of_turn>|^\s*\[\{\W+(?:role|content)\W")
+"""What a chat template puts around a prompt."""
 _OWN = frozenset(
     ("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics", "doc_hash", "prompt_hash",
      "target_hash", "bypass", "prompt", "schema", "logit_0", "missing", "index", "text")
@@ -161,9 +163,7 @@ def _mark_samples(files: Mapping[str, Path], about: Mapping[str, object], model:
         for name in (name for name, own in plain.items() if own in (called, lower_name(called))):
             options[name][at] = sign_facts(facts)
     signatures = {task: sign_measure("lm-eval", settings) for task, settings in measures.items()}
-    # Each model's own template words a prompt anew.
-    is_bare = about.get("chat_template", True) in (None, "")
-    signatures |= sign_answers("lm-eval", answers, prompts if is_bare else {})
+    signatures |= sign_answers("lm-eval", answers, prompts)
     return Marked(rows, columns, version, dict(lost), tuple(notes), signatures, options)
 
 
@@ -188,7 +188,7 @@ def _list_settings(task: str, about: Mapping[str, object]) -> dict[str, object]:
 
 
 _Findings = tuple[Counter[str], list[str], dict[str, object], RightAnswers, dict[tuple[str, str], str]]
-"""What was lost, what a reader has to know, how the task was measured, and each sample's right answers and prompt."""
+"""What was lost, what a reader has to know, how the task was measured, and each sample's right answers and bare prompt."""
 
 
 def _task(task: str, path: Path, model: str, effective: int, findings: _Findings) -> Iterator[Row]:
@@ -197,15 +197,17 @@ def _task(task: str, path: Path, model: str, effective: int, findings: _Findings
     docs: dict[str, list[int]] = defaultdict(list)
     samples: Spool[_Sample] = Spool()
     filters: dict[str, dict[str, None]] = defaultdict(dict)
+    bare: dict[tuple[str, str], str] = {}
+    is_alone, is_templated = not any(value is not None for value in settings.values()), True
     for record in read_records(path, lost):
         question = arguments = record.get("arguments")
         if isinstance(arguments, dict):  # since 0.4.4: {"gen_args_0": {"arg_0": ...}}
             question = mapping(next(iter(arguments.values()), {})).get("arg_0")
         elif isinstance(arguments, list) and arguments and isinstance(arguments[0], list):
             question = arguments[0][0] if arguments[0] else ""
-        reply, digest = record.get("filtered_resps"), record.get("doc_hash")
+        reply, doc_hash = record.get("filtered_resps"), record.get("doc_hash")
         text = cut_text(reply[0] if isinstance(reply, list) and len(reply) == 1 else reply)
-        content = f"lm-eval:{digest}" if isinstance(digest, str) else digest_input("lm-eval", record.get("doc"))
+        content = f"lm-eval:{doc_hash}" if isinstance(doc_hash, str) else digest_input("lm-eval", record.get("doc"))
         # lists are what a corpus metric is computed from, and no score of one sample
         numbers = {name: value for name, value in record.items() if isinstance(value, bool | int | float | None)}
         values = {name: value for name, value in numbers.items() if name not in _OWN}
@@ -213,10 +215,18 @@ def _task(task: str, path: Path, model: str, effective: int, findings: _Findings
         doc = words(record.get("doc_id"))
         target = record.get("target")
         answers.append(((f"{task}/{doc}", content), target if isinstance(target, list) else [target]))
-        prompts.setdefault(answers[-1][0], f"#{digest_text(words(question))[:8]}")
+        asked = words(question)
+        digest = digest_text(asked) if asked else words(record.get("prompt_hash"))
+        bare.setdefault(answers[-1][0], f"#{digest[:8]}" if digest else "")
+        is_templated = is_templated and bool(_TEMPLATE.search(asked))
         docs[doc].append(len(samples))
         samples.append(sample)
         filters[sample.filter].update(dict.fromkeys(sample.values))
+    # Of samples alone the prompts say whether a template was applied. Each model's own words a prompt anew.
+    if is_alone and any(bare.values()):
+        settings["chat_template"] = is_templated
+    if settings.get("chat_template") is False:
+        prompts |= bare
     names = [_metric_name(name, of, filters) for of, values in filters.items() for name in values]
     if len(filters) == 1 and (only := next(iter(filters))):
         settings["filter"] = only

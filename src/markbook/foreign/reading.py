@@ -322,10 +322,14 @@ def sign_answers(
         texts.setdefault(sample, set()).update(filter(None, map(words, right)))
     return {
         digest_text("\n".join(sample))[:16]: sign_measure(
-            tool, {f"{RIGHT_ANSWER}{sample[0]}": sorted(answers), f"prompt of {sample[0]}": prompts.get(sample)}
+            tool,
+            {
+                f"{RIGHT_ANSWER}{sample[0]}": sorted(right) or None,
+                f"prompt of {sample[0]}": prompts.get(sample) or None,
+            },
         )
-        for sample, answers in texts.items()
-        if answers
+        for sample, right in texts.items()
+        if right or prompts.get(sample)
     }
 
 

@@ -8,13 +8,13 @@ The modules beside the packages are shared by them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from types import MappingProxyType
 from typing import Any
 
-from markbook.measurements import choose_direction
+from markbook.measurements import choose_direction, note_direction
 from markbook.types import Direction, Item, Measurement, Metric, Missing, MissingKind
 
 # What every metric of a candidate text (against reference texts) shares.
@@ -143,9 +143,11 @@ class PairMetric(Metric):
     version: int = 1
     range: tuple[float, float] = (0.0, 1.0)
     needs_reference: bool = True
+    assumes_direction: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         """Take a metric that states no direction and is called `error_rate` or `loss` for one of which less is better."""
+        object.__setattr__(self, "assumes_direction", self.direction is None)
         object.__setattr__(self, "direction", choose_direction(self.direction, self.name))
 
     def measure(self, items: Sequence[Item]) -> list[Measurement]:
@@ -154,6 +156,12 @@ class PairMetric(Metric):
 
     def _score(self, item: Item) -> Score:
         return self.score(item.attempt.text, drop_missing_references(item.sample.references))
+
+
+def list_assumptions(metrics: Iterable[Metric]) -> list[str]:
+    """Return what a reader has to know of those metrics of which the name alone says which way is better."""
+    notes = [note_direction(metric.name) for metric in metrics if metric.assumes_direction]
+    return [f"{note} `direction=` in its PairMetric decides." for note in notes if note]
 
 
 def _kind(value: object) -> str:

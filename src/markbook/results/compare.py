@@ -13,7 +13,7 @@ from markbook.marks import OTHER_TOOL, RIGHT_ANSWER
 from markbook.measurements import SIGNIFICANCE
 from markbook.results.alignment import is_mixed, merge_sheets, places_and_ids
 from markbook.results.comparison import Comparison, compare_sheet
-from markbook.results.gates import check_worse
+from markbook.results.gates import GateMark, check_worse
 from markbook.results.kind import Results, find_kind, get_sheet, open_results
 from markbook.results.pairs import Pair
 from markbook.results.sheet import Policy, Sheet
@@ -281,52 +281,87 @@ class Baseline:
     """A finished run that a new one is to be held against."""
 
     run: Run
-    sheet: Sheet
-    """By its main metric."""
     allow_different_measures: bool = False
     """Whether the new run may be measured differently."""
 
     def check(
-        self, models: Iterable[str], *, metric: str | None = None, signatures: Mapping[str, str] | None = None,
+        self, models: Iterable[str], planned: GateMark | None, *, signatures: Mapping[str, str] | None = None,
         policy: Policy = "exclude",
     ) -> None:  # fmt: skip
-        """Find out before any work that a run of these models cannot be held against it, by its main metric if none is named.
+        """Find out before any work that a run of these models cannot be held against it by what it is about to measure.
 
-        `signatures` say what that will be measured by, by task, as far as it is known; `policy` how it will count
+        Of a run whose metric is not known yet `planned` is None: the baseline's main one counts. `signatures` say what that will be measured by, by task, as far as it is known; `policy` how it will count
         what is missing.
 
         Raises:
-            DataError: the baseline was measured differently.
+            DataError: the baseline was measured differently, or on another scale.
             UsageError: a model has no counterpart, or the baseline has no such metric.
         """
-        sheet = self.sheet if metric in (None, self.sheet.metric) else read_sheet(self.run, metric=metric)
+        sheet = _read_baseline(self.run, planned.names[0] if planned else None)
+        if planned and self.run.command == FOREIGN:
+            (low, high), (lowest, highest) = planned.range, sheet.range
+            if sheet.direction != planned.direction:
+                raise DataError(
+                    f"of {planned.names[0]!r} {planned.direction} is better, of the baseline's {sheet.metric!r} {sheet.direction} is",
+                    at=os.fspath(self.run.folder),
+                    hint="a table says so with `markbook import TABLE --map ...,better=lower -o DIR`; name DIR",
+                )
+            if lowest < low or highest > high:
+                raise DataError(
+                    f"{planned.names[0]!r} lies in {low:g}..{high:g}, the baseline's {sheet.metric!r} does not",
+                    at=os.fspath(self.run.folder),
+                    hint="write its scores on the same scale, such as 0.8 for 80 %",
+                )
         for model in models:
             counterpart(model, sheet.models)
         parts = differing(signatures or {}, sheet.signatures, is_planned=True)
         if parts is not None and not self.allow_different_measures:
-            own, theirs = (", ".join(sorted(part)) or "nothing" for part in parts)
+            here, there = (", ".join(sorted(part)) or "nothing" for part in parts)
             raise DataError(
-                f"{sheet.metric!r} was measured differently in the baseline: there by {theirs}, here by {own}",
+                f"{sheet.metric!r} was measured differently in the baseline: there by {there}, here by {here}",
                 at=os.fspath(self.run.folder),
                 hint="use the same settings for both, renew the baseline, or allow it with --allow-different-measures",
             )
         if not self.allow_different_measures:
-            planned = Sheet(sheet.metric, {}, sheet.range, sheet.direction, policy=policy)
-            check_signatures([("this run", planned), (self.run.folder.name, sheet)], is_planned=True)
+            own = Sheet(sheet.metric, {}, sheet.range, sheet.direction, policy=policy)
+            check_signatures([("this run", own), (self.run.folder.name, sheet)], is_planned=True)
 
 
 def open_baseline(path: str | os.PathLike[str], command: str, *, allow_different_measures: bool = False) -> Baseline:
-    """Return a baseline, read whole.
+    """Return a baseline, read whole: a run of this command, or another tool's results.
 
     Raises:
         DataError: it is not a run, damaged, not finished, or of another command.
     """
     run = open_run(path)
-    if run.command != command:
+    if run.command not in (command, FOREIGN):
         raise DataError(
             f"the baseline was made by `markbook {run.command}`", at=os.fspath(path), hint="name a run of this command"
         )
-    return Baseline(run, read_sheet(run), allow_different_measures)
+    read_sheet(run)  # what is damaged is found before any work
+    return Baseline(run, allow_different_measures)
+
+
+def _read_baseline(run: Run, metric: str | None) -> Sheet:
+    """Return a baseline's marks by a metric; those of another tool that has none of this name by its only one, or its verdicts.
+
+    Raises:
+        UsageError: it has no such metric.
+    """
+    results = open_results(run)
+    try:
+        return get_sheet(results, metric)
+    except UsageError:
+        if run.command != FOREIGN:
+            raise
+    main, summary = get_sheet(results, None), results.overview()["summary"]
+    names = list(summary["metrics"]) if isinstance(summary, Mapping) else []
+    if len(names) > 1 and _as_verdicts([main]) is None:
+        raise UsageError(
+            f"the baseline has no metric {metric!r} but several others: {', '.join(names)}",
+            hint=f"afterwards: `markbook compare RUN {os.fspath(run.folder)} --metric {metric} --metric {names[0]} --fail-if-worse {os.fspath(run.folder)}`",
+        )
+    return main
 
 
 def hold_against(
@@ -347,7 +382,11 @@ def hold_against(
     name = os.fspath(baseline) if not isinstance(baseline, Run) else baseline.folder.name
     if len(baselines) > 1:
         raise DataError(f"{len(baselines)} runs lie here, and one is the baseline", at=name, hint="name it")
-    sheet = read_sheets([*runs, *baselines], metric=metric, allow_different_measures=allow_different_measures)
+    metrics: str | Sequence[str] | None = metric
+    if runs and baselines[0].command == FOREIGN:
+        own = metric or read_sheet(runs[0]).metric
+        metrics = list(dict.fromkeys((own, _read_baseline(baselines[0], own).metric)))
+    sheet = read_sheets([*runs, *baselines], metric=metrics, allow_different_measures=allow_different_measures)
     # The baseline was read last, so the number of the other runs is its position.
     comparison = compare_sheet(sheet, seed=seed)
     return check_worse(comparison, baseline_pairs(sheet, name, last_run=len(runs))), comparison.notes

@@ -349,7 +349,7 @@ def find_runs(path: str | os.PathLike[str], columns: Mapping[str, str] | None = 
     if runs:
         return runs
     if run_path.is_file():
-        hint = f"known: {', '.join(names('foreign'))}; of another table name the columns with --map"
+        hint = f"known: {', '.join(names('foreign'))}; of another table name the columns with --map, here or in `markbook import`"
         raise DataError("this is neither a run nor results that any reader knows", at=os.fspath(path), hint=hint)
     if not run_path.exists():
         neighbours = runs_in(run_path.parent)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 import functools
 import html
+import itertools
+import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
@@ -81,6 +84,27 @@ _LAST_SIGNS = re.compile(r"(?<!\s)(?<!\|>)(?<!</s>)\s*+(?:(?:<\|\w{1,32}\|>|</s>
 """What a model ends its reply with, where its server has left that in."""
 _FRAME = re.compile(r"^[ \t]*(?:<\w+>|\*\*[^*\n]+\*\*:?|-{3,})[ \t]*$|</\w+>[ \t]*$", re.MULTILINE)
 """Tags, a line in bold and a rule, between which code may stand."""
+_OTHER_FRAME = re.compile(
+    r"\\(?:begin|end)\{\w+\*?\}(?:\[[^\]\n]*\]|\{[^}\n]*\})*|^#\+(?:begin|end|BEGIN|END)_[^\n]*"
+    r"|\{code(?::\w+)?\}|\[/?code[^\]\n]{0,40}\]|</?(?:pre|source|syntaxhighlight)\b[^<>\n]{0,80}>|<!\[CDATA\[|\]\]>"
+    r"|^(?:`{1,2}|'{3}|\"{3})\w*[ \t]*$|^[A-Z][\w ]{0,40}:(?:[ \t]*$|[ \t]+(?=(?:async def|def|class|import|from) ))",
+    re.MULTILINE,
+)
+"""What LaTeX, Org, Jira, bulletin boards and wikis put around code, quotes on lines of their own, and what introduces it."""
+_SHELL = re.compile(r"^[ \t]*+(>>>|In \[\d+\]:|\.{3}:?)(?: (.*))?$", re.MULTILINE)
+"""A line that was typed into Python's or IPython's shell, or goes on with one."""
+_NUMBERED = re.compile(r"^[ \t]*+(\d{1,4})(?:[ \t]?[|:])?(?:[ \t](.*))?$", re.MULTILINE)
+_INLINE = re.compile(
+    r"(?<![`\\])(?:`{3}(?:(?:python|py)[ \t])?(?P<line>[^`\n]+)`{3}|(?P<sign>`{1,2})(?P<code>[^`]+)(?P=sign))(?!`)"
+    r"|\\verb(?P<bar>[|!+])(?P<verb>[^\n]*?)(?P=bar)"
+)
+"""Code within a sentence."""
+_HERE = re.compile(r"<<-?[ \t]*['\"]?(\w+)['\"]?[^\n]*\n")
+"""Where a shell's command begins to read lines, up to the one that holds this word alone."""
+_MAGIC = re.compile(r"^[%!][^\n]*\n", re.MULTILINE)
+"""A command to a notebook."""
+_BLANKS = {0xA0: " ", 0x202F: " ", 0x200B: None, 0x2060: None, 0xFEFF: None}
+"""Spaces that are none to Python, as web pages make them of those in code."""
 _CODE_START = re.compile(r"^(?:@\w|def |async def |class |import |from \w[\w.]* import )", re.MULTILINE)
 _PROSE = re.compile(
     r"^(?:#{1,6} |[-*\u2022] |\d+[.)] )?[\"'(*_]*[A-Z][\w'\u2019-]*[,:]?(?: +[^\s=]+){2,}", re.MULTILINE
@@ -311,6 +335,65 @@ def _list_last_resorts(reply: str, entry_point: str) -> Iterator[tuple[str, Step
         for _, text in _candidates(part):
             if defines(text, entry_point) and not is_begun(text, entry_point):
                 yield text, step
+    if not entry_point or compiles(reply):
+        return
+    inline = [
+        (match["line"] or match["code"] or match["verb"]).strip() for match in islice(_INLINE.finditer(reply), 64)
+    ]
+    readings = dict.fromkeys(code for code in inline if _is_definition(code, entry_point))
+    # One that a sentence names is the answer; of several it is not known which.
+    others = [*readings] if len(readings) == 1 else []
+    for text in islice(itertools.chain(_list_disguised(reply), others), 64):
+        if _is_definition(text, entry_point) and not is_begun(text, entry_point):
+            yield text, "markers"
+
+
+def _is_definition(text: str, name: str) -> bool:
+    """Whether a module defines a function or class, and is not the inside of one."""
+    tree = programs.parse(text) if len(text) <= PARSE_CAP and defines(text, name) else None
+    statements = tree.body if tree else []
+    lambdas = [node for node in statements if isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda)]
+    names = {ast.unparse(target) for node in lambdas for target in node.targets}
+    is_defined = name in names or any(getattr(node, "name", "") == name for node in statements)
+    return is_defined and not any(isinstance(node, ast.Return) for node in statements)
+
+
+def _list_disguised(reply: str) -> Iterator[str]:
+    """Yield code of which a reply shows each line behind a sign, or that stands in another format."""
+    blocks = [(tag, block) for tag, block in islice(_list_blocks(reply), 16)]
+    for tag, block in [("json", reply), *blocks]:
+        if tag.lower() == "json" and block.lstrip().startswith("{"):
+            with contextlib.suppress(ValueError, RecursionError):
+                yield from (value for value in json.loads(block).values() if isinstance(value, str))
+        elif (lines := block.split("\n")) and all(line[:1] in "+- @\\" for line in lines):
+            yield "\n".join(line[1:] for line in lines if line[:1] in "+ " and not line.startswith("+++"))
+        yield _MAGIC.sub("", block)
+    for here in islice(_HERE.finditer(reply), 8):
+        if end := re.compile(rf"^{here[1]}\s*$", re.MULTILINE).search(reply, here.end()):
+            yield reply[here.end() : end.start()]
+    typed = [line.rstrip("\r") for _, line in _SHELL.findall(reply)]
+    session = programs.parse("\n".join(typed))
+    # without the expressions of which the shell showed the values
+    for node in session.body if session else ():
+        if isinstance(node, ast.Expr) and node.end_lineno:
+            typed[node.lineno - 1 : node.end_lineno] = [""] * (node.end_lineno - node.lineno + 1)
+    yield "\n".join([*typed, ""])
+    if reply.translate(_BLANKS) != reply:
+        yield from (text for _, text in _candidates(reply.translate(_BLANKS)))
+    for part in islice(_OTHER_FRAME.split(reply), 24):
+        yield html.unescape(part)
+    numbered = list[list[str]]()
+    for number, line in _NUMBERED.findall(reply):
+        if number == "1":
+            numbered.append([line])
+        elif numbered and int(number) == len(numbered[-1]) + 1:
+            numbered[-1].append(line)
+    yield from ("\n".join(lines) + "\n" for lines in numbered[:8])
+    # what a reply begins with further in goes on with its prompt
+    for is_inset, group in itertools.groupby(reply.lstrip(" \t").split("\n"), lambda line: line[:1] in " \t\r>"):
+        lines = list(group) if is_inset else []
+        first = next((line for line in lines if line.strip()), "")
+        yield _unindent(lines, first[: len(first) - len(first.lstrip(" \t>"))])
 
 
 # The answer in a reply that is written in another language than Python: no parser, only lines.

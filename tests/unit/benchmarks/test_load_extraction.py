@@ -1,10 +1,13 @@
 """The code in a reply is found by steps that are recorded, and no step deletes a line of code."""
 
+import json
 import textwrap
 import time
 
 import pytest
+from support.exam_kit import write_rows
 from support.load import allowed
+from support.review_kit import markbook
 
 from markbook.testcode.extraction import compiles, extract, extract_answer, without_thoughts
 
@@ -49,6 +52,89 @@ def test_code_is_found_whole(reply, step):
 
     assert how == step
     assert text.replace("\r\n", "\n").strip() == CODE.strip()
+
+
+TYPED = "".join(f"{sign} {line}\n" for sign, line in zip((">>>", *["..."] * 3), CODE.splitlines(), strict=True))
+SHELL = "".join(f"{sign} {line}\n" for sign, line in zip(("In [1]:", *["   ...:"] * 3), CODE.splitlines(), strict=True))
+INSET = textwrap.indent(CODE, "    ")
+DISGUISED = {
+    "verbatim": f"Sure.\n\\begin{{verbatim}}\n{CODE}\\end{{verbatim}}\nDone.",
+    "lstlisting": f"Sure:\n\\begin{{lstlisting}}[language=Python]\n{CODE}\\end{{lstlisting}}\n",
+    "minted": f"Sure:\n\\begin{{minted}}{{python}}\n{CODE}\\end{{minted}}\n",
+    "a shell": f"You can type it into the shell:\n\n{TYPED}>>> add(1, 2)\nsolution\n3\n>>> 1 / 0\nTraceback ...\n\nAs you see.",
+    "a shell in a block": f"```pycon\n{TYPED}...\n>>> add(1, 2)\n3\n```\n",
+    "IPython": f"```\n{SHELL}   ...:\n\nIn [2]: add(1, 2)\nOut[2]: 3\n```\n",
+    "single backticks": f"The answer is `{CODE.rstrip()}`.",
+    "double backticks": f"The answer:\n``\n{CODE}``\n",
+    "quotes": f"The answer:\n'''python\n{CODE}'''\n",
+    "JSON": f"Sure.\n```json\n{json.dumps({'why': 'It adds.', 'code': CODE}, indent=1)}\n```\n",
+    "pre": f"<p>Sure, as asked.</p><pre>{CODE.replace(chr(39), '&#39;')}</pre>",
+    "line numbers": "```python\n" + "".join(f"{n} {line}\n" for n, line in enumerate(CODE.splitlines(), 1)) + "```\n",
+    "a listing": "Sure:\n" + "".join(f"{n:2} | {line}\n" for n, line in enumerate(CODE.splitlines(), 1)),
+    "a diff": "```diff\n--- /dev/null\n+++ b/add.py\n@@ -0,0 +1,4 @@\n" + textwrap.indent(CODE, "+") + "```\n",
+    "an inset": f"Here it is:\n\n{INSET}\nIt adds both numbers up.\n",
+    "reStructuredText": f"Sure.\n\n.. code-block:: python\n\n{INSET}\nIt adds them.\n",
+    "a quote": f"As you asked for:\n\n{textwrap.indent(CODE, '> ')}\nDone.",
+    "Org": f"Sure.\n#+begin_src python\n{CODE}#+end_src\n",
+    "Jira": f"Sure.\n{{code:python}}\n{CODE}{{code}}\n",
+    "a bulletin board": f"Sure.\n[code=python]{CODE}[/code]\n",
+    "a wiki": f'<syntaxhighlight lang="python">\n{CODE}</syntaxhighlight>',
+    "CDATA": f"<solution><![CDATA[\n{CODE}]]></solution>",
+    "a here document": f"```bash\ncat > add.py <<'EOF'\n{CODE}EOF\npython add.py\n```\n",
+    "a notebook": f"```python\n%%writefile add.py\n{CODE}```\n",
+    "hard spaces": f"```python\n{CODE.replace('    ', chr(0xA0) * 4)}```\n",
+    "a label": f"Python code:\n{CODE}",
+    "a label before it": f"Answer: {CODE}",
+}  # fmt: skip
+
+
+def test_an_exam_finds_code_in_every_form_in_which_replies_show_it(tmp_path):
+    prompt = {"prompt": 'def add(a, b):\n    """Add them."""\n', "entry_point": "add"}
+    test = "def check(candidate):\n    assert candidate(1, 2) == 3\n"
+    problems = [
+        {"task_id": name, **prompt, "canonical_solution": "    return a + b\n", "test": test} for name in DISGUISED
+    ]
+    benchmark = write_rows(tmp_path / "b.jsonl", problems)
+    rows = [{"task_id": name, "model": "m", "solution": reply} for name, reply in DISGUISED.items()]
+    file = write_rows(tmp_path / "answers.jsonl", rows)
+
+    code, _, err = markbook("exam", "--benchmark", benchmark, "--solutions", file, "--output", tmp_path / "out")
+
+    assert code == 0, err
+    (results,) = (tmp_path / "out").glob("*/m/test_results.jsonl")
+    found = map(json.loads, results.read_text(encoding="utf-8").splitlines())
+    assert {row["task_id"]: row["score"] for row in found} == dict.fromkeys(DISGUISED, 100)
+    for name, reply in DISGUISED.items():
+        assert extract(reply, compiles, "add")[0].strip() == CODE.strip(), name
+
+
+@pytest.mark.parametrize(
+    ("reply", "code"),
+    [
+        ("You can use `add = lambda a, b: a + b` for that.", "add = lambda a, b: a + b"),
+        ("The answer is `def add(a, b): return a + b`.", "def add(a, b): return a + b"),
+        ("Use ```python def add(a, b): return a + b``` here.", "def add(a, b): return a + b"),
+        ("Use \\verb|add = lambda a, b: a + b| for that.", "add = lambda a, b: a + b"),
+        ("Not `add = lambda a, b: a` but `add = lambda a, b: b`.", None),  # which of them is not known
+        ("First `add = 0`, then go on.", None),
+        ("    def add(a, b):\n        return a\n    return add(\n", None),  # goes on with a prompt, and is broken
+        ("    add = 1\n    return add\ndef other(:\n", None),
+        ("1. Take both.\n2. Add them.\n\n> as one does\n", None),
+        ('```json\n{"code": "def add(a, b:"}\n```', None),
+        (f"```json\n{'[' * 100_000}\n```", None),
+    ],
+)
+def test_code_of_a_sentence_is_taken_where_it_is_all_of_a_definition_and_the_only_one(reply, code):
+    assert extract(reply, compiles, "add") == (reply if code is None else code, "none" if code is None else "markers")
+
+
+@pytest.mark.parametrize(
+    "sign", [">>> 1\n", "1 x\n", "> x\n.\n", "<<E\n", "`a`", "\\begin{a}", "[code]", "+a\n", "    x\n.\n", "\\verb|"]
+)
+def test_a_reply_of_nothing_but_signs_of_code_is_read_once(sign):
+    began = time.monotonic()
+    extract(f"def add(:\n{sign * 50_000}", compiles, "add")
+    assert time.monotonic() - began < allowed(10)
 
 
 def test_block_that_defines_the_entry_point_wins_over_an_earlier_one():

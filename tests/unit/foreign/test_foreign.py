@@ -366,6 +366,51 @@ def test_files_after_different_filters_are_refused_as_measured_differently(tmp_p
     assert run_cli("compare", strict, ours, "--metric", "exact_match", "--metric", "score").exit_code == 0
 
 
+def samples_alone(folder, name, prompt, results=None, **row):
+    """Write samples of lm-eval, with their results only where these are named."""
+    here = folder / name
+    here.mkdir()
+    path = here / "samples_sums_2026-01-02T03-04-05.678901.jsonl"
+    rows = [{"doc_id": n, "doc": {"q": n}, "target": "x", "arguments": [[prompt.format(n), {}]], "resps": [["y"]], "filtered_resps": ["y"], "filter": "none", "exact_match": float(n > 4), **row} for n in range(9)]  # fmt: skip
+    path.write_text("".join(json.dumps(each) + "\n" for each in rows))
+    if results is None:
+        return path
+    other = here / "results_2026-01-02T03-04-05.678901.json"
+    other.write_text(json.dumps({"results": {"sums": {}}, "config": {}, "model_name": name, **results}))
+    return other
+
+
+BARE, SHOWN, TEMPLATED = "Q{}", "Q7 A7 Q{}", "<|im_start|>user\nQ{}<|im_end|>\n<|im_start|>assistant\n"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "refused"),
+    [
+        ({"prompt": BARE}, {"prompt": SHOWN}, "prompt of sums/0:#"),
+        ({"prompt": BARE, "target": None}, {"prompt": SHOWN, "target": None}, "prompt of sums/0:#"),
+        ({"prompt": BARE, "results": {"chat_template": None}}, {"prompt": SHOWN}, "prompt of sums/0:#"),
+        ({"prompt": BARE, "arguments": None, "prompt_hash": "a1" * 32}, {"prompt": BARE, "arguments": None, "prompt_hash": "b2" * 32},
+         "prompt of sums/0:#a1a1a1a1"),
+        ({"prompt": BARE}, {"prompt": TEMPLATED}, "chat_template:false"),
+        ({"prompt": TEMPLATED}, {"prompt": TEMPLATED.replace("im_", "turn_")}, ""),
+        ({"prompt": TEMPLATED}, {"prompt": "[INST] Q{} [/INST]", "results": {"chat_template": "t"}}, ""),
+        ({"prompt": TEMPLATED}, {"prompt": '[{{"role": "user", "content": "Q{}"}}]'}, ""),
+        ({"prompt": BARE}, {"prompt": BARE}, ""),
+        ({"prompt": BARE, "arguments": None}, {"prompt": SHOWN}, ""),
+    ],
+)  # fmt: skip
+def test_samples_without_their_results_are_held_against_other_prompts(tmp_path, first, second, refused):
+    paths = [samples_alone(tmp_path, name, **about) for name, about in (("one", first), ("two", second))]
+
+    for order in (paths, paths[::-1]):
+        result = run_cli("compare", *order)
+
+        assert (result.exit_code != 0) == bool(refused), result.output
+        assert "was measured differently" in str(result.exception) or not refused
+        assert refused in str(result.exception)
+    assert run_cli("compare", *paths, "--allow-different-measures").exit_code == 0
+
+
 def lm_eval_measured(folder, about):
     path = lm_eval(folder, len(list(folder.iterdir())))
     (samples,) = path.parent.glob("samples_*")

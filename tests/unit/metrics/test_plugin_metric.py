@@ -4,6 +4,8 @@ import json
 
 import pytest
 from click.testing import CliRunner
+from support.exam_kit import write_rows
+from support.review_kit import markbook as markbook_command
 
 import markbook
 from markbook import plugins
@@ -72,7 +74,69 @@ def twice():
     return PairMetric("twice", "twice|v1", lambda candidate, _: (2.0 * len(candidate), {}), range=(0.0, 9.0))
 
 
+def error_rate(*, direction=None):
+    return PairMetric("error_rate", "error_rate|v1", lambda *_: 0.25, direction)
+
+
+def bias():
+    return PairMetric("bias", "bias|v1", lambda *_: 0.25)
+
+
 HERE = "test_plugin_metric:"
+ASSUMED = {
+    "error_rate": "error_rate: lower is assumed to be better, from its name.",
+    "bias": "bias: higher is assumed to be better, but its name may mean the opposite.",
+}
+
+
+TASK = (
+    "task: t\ndataset_path: json\ndataset_kwargs: {data_files: rows.jsonl}\noutput_type: generate_until\ntest_split: train\n"
+    "doc_to_text: '{{ q }}'\ndoc_to_target: '{{ q }}'\n"
+)
+
+
+@pytest.mark.parametrize(("name", "direction"), [("error_rate", "lower"), ("bias", "higher")])
+@pytest.mark.parametrize("stated", ["lower", "higher", ""])
+def test_a_pair_metric_without_a_direction_says_what_is_assumed_and_a_task_file_decides(
+    tmp_path, name, direction, stated
+):
+    write_rows(tmp_path / "rows.jsonl", [{"q": "x", "candidate": "x", "reference": "x", "prediction": "x"}])
+    more = f", higher_is_better: {str(stated == 'higher').lower()}" if stated else ""
+    (tmp_path / "t.yaml").write_text(f"{TASK}metric_list: [{{metric: '{HERE}{name}'{more}}}]\n")
+    args = ("--predictions", tmp_path / "rows.jsonl", "--allow-code", "--output", tmp_path / "out", "--json")
+
+    code, out, messages = markbook_command("run", tmp_path / "t.yaml", *args)
+    _, _, scored = markbook_command("score", f"{HERE}{name}", tmp_path / "rows.jsonl")
+
+    assert code == 0, messages
+    (summary,) = json.loads(out)["tasks"]["t"]["metrics"].values()
+    assert summary["direction"] == (stated or direction)
+    assert (f"t: {ASSUMED[name]} `direction=` in its PairMetric decides." in messages) == (not stated), messages
+    assert f"{ASSUMED[name]} `direction=` in its PairMetric decides." in scored
+
+
+def test_a_pair_metric_that_states_its_direction_says_nothing_of_it_and_no_task_file_turns_it(tmp_path):
+    write_rows(tmp_path / "rows.jsonl", [{"q": "x", "candidate": "x", "reference": "x", "prediction": "x"}])
+    entry = f"{{metric: '{HERE}error_rate', direction: lower, higher_is_better: true}}"
+    (tmp_path / "t.yaml").write_text(f"{TASK}metric_list: [{entry}]\n")
+
+    _, _, messages = markbook_command(
+        "score", f"{HERE}error_rate", tmp_path / "rows.jsonl", "--option", "direction=lower"
+    )
+    code, _, refused = markbook_command(
+        "run",
+        tmp_path / "t.yaml",
+        "--predictions",
+        tmp_path / "rows.jsonl",
+        "--allow-code",
+        "--output",
+        tmp_path / "out",
+    )
+
+    assert "assumed" not in messages
+    assert (code, "higher_is_better: true contradicts error_rate, where lower is better" in refused) == (2, True), (
+        refused
+    )
 
 
 def test_a_bare_metric_has_every_member_with_its_default():

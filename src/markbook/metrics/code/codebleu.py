@@ -251,6 +251,7 @@ def codebleu(
             name="codebleu",
             signature=f"codebleu|profile:documented|{metric.signature}",
             score=functools.partial(_as_bleu, metric),
+            direction="higher",
         )
     if profile != "corrected":
         raise UsageError(f"unknown profile {profile!r}", hint="corrected, documented")
@@ -267,6 +268,7 @@ def codebleu(
         name="codebleu",
         signature=f"codebleu|lang:{lang}|parser:tree-sitter[{parsers.version(lang)}]|w:{listed}|df:renorm|multi:best|v2",
         score=functools.partial(_score, lang, shares),
+        direction="higher",
         lang=lang,
         version=2,
     )

@@ -80,7 +80,10 @@ def edit_distance() -> PairMetric:
 def edit_similarity() -> PairMetric:
     """Return 1 minus the edit distance, 0 to 1 (equal); higher is better. As `edit_distance` otherwise."""
     return PairMetric(
-        name="edit_similarity", signature="edit_similarity|unit:codepoint|norm:max|multi:max|v1", score=_similarity
+        name="edit_similarity",
+        signature="edit_similarity|unit:codepoint|norm:max|multi:max|v1",
+        score=_similarity,
+        direction="higher",
     )
 
 
@@ -154,7 +157,7 @@ def exact_match(
         if isinstance(tried, Missing):
             raise ConfigError(f"exact_match: regexes_to_ignore: {tried.detail}")
     score = partial(_equal, strip=strip, lowercase=lowercase, dropped=dropped)
-    return _ExactMatch("exact_match", signature, score, patterns=tuple(regexes_to_ignore))
+    return _ExactMatch("exact_match", signature, score, "higher", patterns=tuple(regexes_to_ignore))
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +203,7 @@ def jaccard() -> PairMetric:
     word, 0 if only one has. Several references: the most similar. Source: Jaccard 1912, with the tokens of the
     documented `compute_jaccard_similarity`. Missing: no reference.
     """
-    return PairMetric("jaccard", "jaccard|case:lc|tok:whitespace|multi:max|v1", _index)
+    return PairMetric("jaccard", "jaccard|case:lc|tok:whitespace|multi:max|v1", _index, "higher")
 
 
 def _index(candidate: str, references: tuple[str, ...]) -> Score:

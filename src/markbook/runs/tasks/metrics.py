@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 from markbook import plugins
 from markbook.config import Task, Use
@@ -16,9 +16,8 @@ from markbook.datasets.filters import METRICS, Documented, last, unregistered_er
 from markbook.errors import ConfigError, MarkbookError, UsageError, suggest
 from markbook.judge.judge_options import split_judge
 from markbook.judge.metric import JudgeMetric
-from markbook.types import Metric, names_python
-
-Profile = Literal["documented", "corrected"]
+from markbook.metrics import PairMetric
+from markbook.types import Metric, Profile, names_python
 
 PASS_AT_K = "pass_at_k"  # noqa: S105 - a metric, not a password
 _CORPUS = {"bleu": "corpus_bleu", "chrf": "corpus_chrf", "ter": "corpus_ter"}
@@ -106,6 +105,8 @@ def bind(
                 raise ConfigError(f"{metric.name} compares with a right answer, and this task has none", at=use.at)
             if metric.needs_trace:
                 raise ConfigError(f"{metric.name} does not mark texts", at=use.at)
+            if use.higher_is_better is not None and isinstance(metric, PairMetric) and metric.assumes_direction:
+                metric = replace(metric, direction="higher" if use.higher_is_better else "lower")
             # A file that turns a metric upside down would turn its comparisons and gates with it.
             if use.higher_is_better not in (None, metric.direction == "higher"):
                 stated = f"higher_is_better: {str(use.higher_is_better).lower()}"

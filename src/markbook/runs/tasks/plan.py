@@ -22,6 +22,7 @@ from markbook.files.jsonl import Rejection
 from markbook.judge.client import Judged, to_record
 from markbook.judge.metric import JudgeMetric, Memory
 from markbook.measurements import note_direction
+from markbook.metrics import list_assumptions
 from markbook.model import PromptRequest
 from markbook.model.cassette import Cassette
 from markbook.runs.asking import JUDGEMENT, JUDGEMENT_GAP, make_settings, sampling_with, sum_paid
@@ -442,6 +443,11 @@ def _warnings(plans: Sequence[TaskPlan], options: TaskOptions) -> list[str]:
         for plan in plans
         for scored in (scored for scorer in plan.scorers for scored in scorer.known.values())
         if scored.stated is None and (note := note_direction(scored.key))
+    ]
+    warnings += [
+        f"{plan.task.name}: {note}"
+        for plan in plans
+        for note in list_assumptions(bound.metric for bound in plan.metrics)
     ]
     warnings += [
         f"{plan.task.name}: the first token of each text is left out, for no server says how likely it is;"
