@@ -161,6 +161,16 @@ def completion_text(completion: Any) -> str | None:
     return _content(_part(messages[-1], "content")) if messages else None
 
 
+def prompt_text(prompt: Any) -> str:
+    """Return the text that a model was asked with: a string, or the user's last message in a list; empty where there is none."""
+    messages = prompt if isinstance(prompt, Sequence) and not isinstance(prompt, str) else ()
+    contents = [_part(message, "content") for message in messages if _part(message, "role") == "user"]
+    content = contents[-1] if contents else prompt
+    parts = content if isinstance(content, list | tuple) else ()
+    texts = [content] if isinstance(content, str) else [_part(part, "text") for part in parts]
+    return "".join(text for text in texts if isinstance(text, str))  # what else stands there is a picture, say
+
+
 def _part(message: Any, name: str) -> Any:
     """Return a part of a message, which is an object or, in newer trainers, a record."""
     return message.get(name) if isinstance(message, Mapping) else getattr(message, name, None)
@@ -235,7 +245,8 @@ class TRLReward(Adapter):
                 {
                     "id": str(number),
                     **with_prompt(
-                        _item(completion_text(completion), {name: there[name][number] for name in there}), prompt
+                        _item(completion_text(completion), {name: there[name][number] for name in there}),
+                        prompt_text(prompt),
                     ),
                 }
                 for number, (prompt, completion) in enumerate(zip(prompts, completions, strict=True))
@@ -336,13 +347,13 @@ class VerifiersReward(Adapter):
     """
 
     async def reward(
-        self, completion: Any, answer: Any = "", info: Mapping[str, object] | None = None, **_: Any
+        self, completion: Any, answer: Any = "", info: Mapping[str, object] | None = None, prompt: Any = "", **_: Any
     ) -> float:
         """Return the reward of one rollout."""
         with no_zero():
             text = completion_text(completion)
             item = _truth(text, answer) if answer else _item(text, _select_known(info or {}))
-            return self.number((await self.mark_items_async([item]))[0])
+            return self.number((await self.mark_items_async([with_prompt(item, prompt_text(prompt))]))[0])
 
     async def trace_reward(self, trace: Any, **columns: object) -> float:
         """Return the reward of a rollout's last reply.
@@ -357,6 +368,7 @@ class VerifiersReward(Adapter):
             text, answer = trace.last_reply, fields.get("answer")
             by = columns or _select_known({name: value for name, value in fields.items() if value is not None})
             item = _truth(text, answer) if answer and not by else _item(text, by)
+            item = with_prompt(item, prompt_text(fields.get("prompt")))
             return self.number((await self.mark_items_async([item]))[0])
 
 

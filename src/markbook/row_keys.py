@@ -60,6 +60,25 @@ def is_failure(error: object) -> bool:
     return error not in ({}, []) and f"{error}".strip().lower() not in ("", "0", "0.0", "false", "nan", "none", "null")
 
 
+_GRADES = ("passed", "correct", "is_correct", "all_passed")
+"""Where a grader wrote whether an answer was right: an `error` beside one is what it found in the answer."""
+
+
+def find_failure(record: Mapping[str, object]) -> str:
+    """Return why a row has no answer, whatever text stands beside its `error`; empty where nothing failed.
+
+    >>> find_failure({"completion": "", "error": "timeout"}), find_failure({"completion": "x", "error": "None"})
+    ("nobody answered: 'error' says 'timeout'", '')
+    >>> find_failure({"completion": "x", "passed": False, "error": "AssertionError"})
+    ''
+    """
+    error = record.get("error")
+    is_graded = any(record.get(key) is not None for key in _GRADES) and any(
+        record.get(key) for key in (*CODE_KEYS, *TEXT_KEYS)
+    )
+    return f"nobody answered: 'error' says {f'{error}'.strip()[:200]!r}" if is_failure(error) and not is_graded else ""
+
+
 def find_model(record: Mapping[str, object]) -> object:
     """Return which model a row says that it is of; empty where it does not say it."""
     return next((record[key] for key in MODEL_KEYS if record.get(key)), "")

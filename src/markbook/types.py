@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NotRequired, Protocol, Self, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, Protocol, Self, TypedDict
 
 from markbook.codec import JsonRecord, as_json
 from markbook.errors import UsageError
@@ -59,6 +59,7 @@ __all__ = [
     "Outcome",
     "OutcomeRecord",
     "ProblemType",
+    "Profile",
     "Record",
     "Sample",
     "Summary",
@@ -76,6 +77,9 @@ __all__ = [
 
 Key = tuple[str | int, ...]
 """What a piece of work is known by, and kept under in a run's journal."""
+
+Profile = Literal["documented", "corrected"]
+"""Whether documented formulas are computed to the letter, or with their mistakes mended."""
 
 Record = Mapping[str, object]
 """A JSON object as somebody wrote it: nothing is known of a value until it has been looked at."""

@@ -1,12 +1,17 @@
 """How verdicts came about stands in every report of an exam, the unchecked ones beside the separated share."""
 
+import ast
 import csv
 import io
 import json
+import textwrap
 
 import pytest
 from support.exam_kit import answer, hold, problem, rows, scores
 from support.review_kit import markbook
+
+from markbook.sandbox.guest import wire
+from markbook.sandbox.guest.examination import tasks
 
 GOOD = "def f(x):\n    return x\n"
 APART = {"assertion": "func(1) == 1"}
@@ -152,6 +157,28 @@ PROMPTS = {
         "STOCK = {'a': 3}\n", "    assert candidate('a') == 2\n    assert STOCK == {'a': 2}\n",
         "    STOCK[x] -= 1\n    return STOCK[x]\n", [], [],
     ),
+    "another name of what the answer changes": (
+        "STOCK = {'a': 3}\nALSO = STOCK\n", "    assert candidate('a') == 2\n    assert ALSO == {'a': 2}\n",
+        "    STOCK[x] -= 1\n    return STOCK[x]\n", ["def f(x):\n    ALSO[x] -= 1\n    return ALSO[x]\nSTOCK = ALSO = {'a': 3}\n"],
+        ["def f(x): return 1\n"],
+    ),
+    "a container in what the answer changes": (
+        "STOCK = {'a': 3}\nROWS = [STOCK, {}]\n", "    assert candidate('a') == 2\n    assert STOCK == {'a': 2}\n",
+        "    ROWS[0][x] -= 1\n    return STOCK[x]\n", [], ["def f(x): return 1\n"],
+    ),
+    "a queue": (
+        "from collections import deque\nQUEUE = deque([1, 2])\n", "    assert candidate(0) == 1\n    assert list(QUEUE) == [2]\n",
+        "    return QUEUE.popleft()\n", [], ["def f(x): return 1\n"],
+    ),
+    "rows that a loop goes through": (
+        "ROWS = [[1], [2]]\n", "    assert candidate(5) == 2\n    assert ROWS == [[1, 5], [2, 5]]\n",
+        "    for at, row in enumerate(ROWS):\n        row.append(x)\n    return at + 1\n", [], ["def f(x): return 2\n"],
+    ),
+    "handed to a function that changes it": (
+        "STOCK = {'a': 3}\n", "    assert candidate('a') == 2\n    assert STOCK == {'a': 2}\n",
+        "    def take(stock, name):\n        stock[name] -= 1\n    take(STOCK, name=x)\n    return STOCK[x]\n", [],
+        ["def f(x): return 2\n"],
+    ),
     "objects": (
         NAMED, "    assert candidate(0) is None_ and isinstance(candidate(1), P)\n", "    return P(x) if x else None_\n", [], []
     ),
@@ -224,3 +251,111 @@ def test_a_prompt_whose_code_cannot_run_leaves_its_names_to_the_answer_and_its_p
 
     (passed,), (failed,) = (row["test_details"] for row in found)
     assert (passed["passed"], passed["verdict"], failed["passed"]) == (True, "unchecked", False)
+
+
+SHOP = (
+    "class Base:\n    TAX = 0\nclass Shop(Base):\n    PRICES = {'x': 3}\n    LIMIT: int = 5\n"
+    "    sold = 0\n    def __init__(self): self.RATES = [3]\n    def price(self, name):\n"
+)
+RIGHT_SHOP = f"{SHOP}        return self.PRICES[name]\n"
+WRONG_SHOP = "class Shop:\n    PRICES, RATES = {'x': 7}, [7]\n    LIMIT = TAX = 7\n    sold = 0\n    def price(self, name): return 7\n"
+RULED = [
+    "assert Shop().price('x') == Shop.PRICES['x'] - 0",
+    "shop = Shop()\nwanted = shop.PRICES\nassert shop.price('x') == wanted['x']",
+    "for name, price in Shop.PRICES.items():\n    assert Shop().price(name) == price",
+    "assert abs(Shop().price('x') - Shop.PRICES['x']) < 1e-6",
+    "assert Shop().price('x') - Shop.LIMIT in (0, -2)",
+    "assert Shop().price('x') in (Shop.TAX, Shop.TAX + 3)",
+    "shop = Shop()\nassert shop.price('x') == shop.RATES[0]",
+    "import math\nassert math.isclose(Shop().price('x'), Shop.PRICES['x'])",
+    (
+        "import unittest\nclass T(unittest.TestCase):\n    def setUp(self): self.shop = Shop()\n"
+        "    def test_it(self): self.assertEqual(self.shop.price('x'), Shop.PRICES['x'])\n"
+        "T('test_it').debug()"
+    ),
+]
+"""Tests that take what they expect from a constant of the class that they test."""
+OWN_WORDS = [
+    "assert Shop().price('x') == 3",
+    "assert Shop.PRICES == {'x': 3} and len(Shop.PRICES) == 1 and Shop.PRICES.get('y') is None",
+    "wanted = {'x': 3}\nassert Shop.PRICES == wanted and Shop().price('x') == wanted['x']",
+    "for name in Shop.PRICES:\n    assert Shop().price(name) == 3",
+    "assert Shop().price(list(Shop.PRICES)[0]) == 3",
+    "shop = Shop()\nshop.LIMIT = 9\nassert shop.LIMIT == 9 and shop.price('x') == 3",
+    "shop = Shop()\nbefore = shop.sold\nassert shop.price('x') == 3 and shop.sold == before and shop.sold - len([]) == 0",
+]
+"""Tests of the same class that know by themselves what is right."""
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["with a reference", "alone"])
+def test_a_pass_that_expects_a_constant_of_the_tested_class_is_unchecked(tmp_path, known):
+    problems, answers = [], []
+    for at, test in enumerate([*RULED, *OWN_WORDS]):
+        check = f"def check(candidate):\n{textwrap.indent(test, '    ')}\n"
+        row = {"task_id": f"t{at:02}", "prompt": SHOP, "entry_point": "Shop", "test": check}
+        problems.append({**row, **({"canonical_solution": "        return self.PRICES[name]\n"} if known else {})})
+        answers += [answer(row["task_id"], code, sample=n) for n, code in enumerate((RIGHT_SHOP, WRONG_SHOP))]
+
+    found = rows(hold(tmp_path, problems, answers))
+
+    labels = [{test["verdict"] if test["passed"] else "failed" for test in row["test_details"]} for row in found]
+    assert labels[: 2 * len(RULED) : 2] == [{"unchecked"}] * len(RULED)
+    assert [label - {"failed"} for label in labels[1 : 2 * len(RULED) : 2]] == [{"unchecked"}] * len(RULED)
+    assert labels[2 * len(RULED) :: 2] == [{"separated"}] * len(OWN_WORDS)
+    assert labels[2 * len(RULED) + 1 :: 2] == [{"failed"}] * len(OWN_WORDS)
+
+
+def test_a_pass_that_expects_what_the_prompt_makes_of_the_tested_class_is_unchecked(tmp_path):
+    prompt = "class Shop:\n    LIMIT = 3\n    def most(self): pass\nMOST, SHOP = [Shop.LIMIT], Shop()\n"
+    row = {"prompt": prompt, "entry_point": "Shop"}
+    tests = ["Shop().most() == MOST[0]", "SHOP.most() == 3 and Shop().most() == 3"]
+    problems = [row | {"task_id": test, "test": f"def check(candidate):\n    assert {test}\n"} for test in tests]
+    right = prompt.replace("pass", "return 3")
+    wrong = "class Shop:\n    def most(self): return 7\nMOST, SHOP = [7], Shop()\n"
+    answers = [answer(test, code, sample=at) for test in tests for at, code in enumerate((right, wrong))]
+
+    found = rows(hold(tmp_path, problems, answers))
+
+    labels = [(test["passed"], test["verdict"]) for row in found for test in row["test_details"]]
+    assert labels == [(True, "unchecked"), (True, "unchecked"), (True, "separated"), (False, "in_process")]
+
+
+def test_a_method_whose_head_ends_the_prompt_leaves_the_constants_before_it_to_the_tests(tmp_path):
+    prompt = "LIMIT = 6\nclass Shop:\n    def most(self):\n"
+    row = {"task_id": "p", "prompt": prompt, "entry_point": "Shop"}
+    row["test"] = "def check(candidate):\n    assert candidate().most() == LIMIT\n"
+    codes = [f"{prompt}        return 6\n", "LIMIT = 0\nclass Shop:\n    def most(self): return 0\n"]
+
+    found = rows(hold(tmp_path, [row], [answer("p", code, sample=at) for at, code in enumerate(codes)]))
+
+    assert [(test["passed"], test["verdict"]) for row in found for test in row["test_details"]] == [
+        (True, "separated"),
+        (False, "in_process"),
+    ]
+
+
+@pytest.mark.exhaustive
+def test_a_prompt_that_takes_half_a_minute_by_the_clock_is_run_all_the_same(tmp_path):
+    # asleep is what a process is that others keep from running: 31 s of the clock, and none of its own time
+    prompt = "import time\ntime.sleep(15.5)\nLIMIT = 6\ndef f(x):\n"
+    row = {"task_id": "p", "prompt": prompt, "entry_point": "f"}
+    row["test"] = "def check(candidate):\n    assert candidate(0) == LIMIT\n"
+
+    (found,) = rows(hold(tmp_path, [row], [answer("p", "def f(x): return 6\n")], timeout=60.0))
+
+    assert [(test["passed"], test["verdict"]) for test in found["test_details"]] == [(True, "separated")]
+
+
+@pytest.mark.parametrize(("code", "is_run"), [("time.sleep(0.3)", True), ("while True: pass", False)])
+def test_what_a_prompt_may_take_is_processor_time(monkeypatch, code, is_run):
+    monkeypatch.setattr(tasks, "_SECONDS", 0.1)
+
+    _, values = tasks.run_twice(ast.parse(f"import time\n{code}\nLIMIT = 6").body)
+
+    assert ("LIMIT" in values) == is_run
+
+
+def test_a_prompt_that_sleeps_for_ever_is_given_up(monkeypatch):
+    monkeypatch.setattr(wire, "PROMPT_SECONDS", 0.2)
+
+    assert tasks.run_twice(ast.parse("import time\ntime.sleep(60)").body) == (None, {})

@@ -85,6 +85,72 @@ def test_exam_and_run_take_a_row_that_failed_for_missing(tmp_path, none):
     assert [predictions.attempts[name][0].meta["absent"] for name in "ab"] == [True, False]
 
 
+@pytest.mark.parametrize("grade", [{"passed": False}, {"correct": 0}, {"is_correct": "no"}, {"all_passed": False}])
+def test_what_a_grader_found_in_an_answer_takes_it_from_neither_command(tmp_path, grade):
+    paper = load_benchmark(write_rows(tmp_path / "paper.jsonl", [problem("a"), problem("b")]))
+    graded = {"error": "AssertionError", **grade}
+    rows = [{"task_id": "a", "completion": CODE[0], **graded}, {"task_id": "b", "completion": "", **graded}]
+    file = write_rows(tmp_path / "answers.jsonl", rows)
+    samples = [Sample(id=name, row=TaskRow({}, place)) for place, name in enumerate("ab")]
+
+    examined = [attempt.sample_id for attempt in load_answers([file], paper).attempts("answers")]
+    predictions = read_answers(file, "demo", samples, several=False)
+
+    assert examined == ["a"]
+    assert [predictions.attempts[name][0].meta["absent"] for name in "ab"] == [False, True]
+
+
+FAILING = [
+    {"id": "a", "completion": CODE[0], "error": "rate limit"},
+    {"id": "b", "completion": CODE[0], "error": None},
+    {"id": "c", "error": "timeout"},
+    {"completion": CODE[0]},
+]
+"""Answers of which two failed, and one does not say what it answers."""
+
+
+def test_exam_and_run_leave_out_the_same_answers_and_say_why(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_rows(tmp_path / "paper.jsonl", [problem(name) for name in "abc"])
+    write_rows(tmp_path / "rows.jsonl", [{"id": name, "right": CODE[0]} for name in "abc"])
+    write_rows(tmp_path / "answers.jsonl", FAILING)
+    task = "name: demo\ndata: {path: rows.jsonl, id: id}\nprompt: p\nreference: '{{ right }}'\nmetrics: [exact_match]\n"
+    (tmp_path / "task.yaml").write_text(task, encoding="utf-8")
+
+    about = ["--benchmark", "paper.jsonl", "--solutions", "answers.jsonl", "--isolation", "weak", "--workers", "1"]
+    exam = markbook("exam", *about, "--output", "e", "--verbose")
+    run = markbook("run", "task.yaml", "--predictions", "answers.jsonl", "--output", "r", "--verbose")
+
+    assert (exam[0], run[0]) == (0, 0), (exam, run)
+    (examined,), (ran,) = tmp_path.glob("e/*"), tmp_path.glob("r/*")
+    said = exam[1] + exam[2]
+    assert "answers.jsonl:1: nobody answered: 'error' says 'rate limit'" in said
+    assert "answers.jsonl:3: nobody answered: 'error' says 'timeout'" in said
+    assert "answers.jsonl:4: 'task_id' is missing" in said
+    assert json.loads((examined / "run.json").read_text())["skipped"] == {
+        "benchmark_rows": 0, "answers_invalid": 1, "answers_unknown_task": 0, "answers_repeated": 0, "answers_null": 2
+    }  # fmt: skip
+    (marked,) = map(json.loads, (examined / "answers" / "test_results.jsonl").read_text().splitlines())
+    assert (marked["task_id"], marked["score"]) == ("b", 100.0)
+
+    found = [json.loads(line) for line in (ran / "results.jsonl").read_text().splitlines()]
+    assert [row["metrics"].get("exact_match") for row in found] == [None, 1.0, None]
+    assert [row["missing"]["exact_match"] for row in found if row["missing"]] == [
+        {"kind": "absent", "detail": "nobody answered: 'error' says 'rate limit'"},
+        {"kind": "absent", "detail": "nobody answered: 'error' says 'timeout'"},
+    ]
+    assert "answers.jsonl:4: it does not say what it answers, as other rows do" in run[1] + run[2]
+
+
+def test_a_failed_sample_beside_answers_is_one_of_the_samples_of_its_problem(tmp_path):
+    paper = load_benchmark(write_rows(tmp_path / "paper.jsonl", [problem("a")]))
+    rows = [{"task_id": "a", "sample": 0, "completion": CODE[0]}, {"task_id": "a", "sample": 1, "error": "timeout"}]
+
+    answers = load_answers([write_rows(tmp_path / "answers.jsonl", rows)], paper)
+
+    assert (answers.count("answers"), answers.lacking("answers")) == (1, [1])
+
+
 @pytest.mark.parametrize("key", ["model", "model_name", "model_id", "model_name_or_path"])
 def test_exam_and_run_tell_the_answers_of_two_models_apart(tmp_path, key):
     paper = load_benchmark(write_rows(tmp_path / "paper.jsonl", [problem("a"), problem("b")]))

@@ -26,10 +26,10 @@ from markbook.row_keys import (
     DOUBTFUL_KEYS,
     NUMBER_KEYS,
     OtherColumns,
+    find_failure,
     find_model,
     find_names,
     find_number,
-    is_failure,
 )
 from markbook.text.schema import Schema, make_schema
 from markbook.types import Attempt, ProblemType, Sample
@@ -224,9 +224,8 @@ class Answers:
         if not isinstance(model, str):
             raise RowError("'model' is not a string")
         # Before the task is looked up, so that a row that is malformed is reported as that, and not as an unknown task.
-        key, text = find_text(record)
-        if not text and is_failure(record.get("error")):
-            text = None  # nobody answered; code beside an `error` may be what another grader found in it
+        failure = find_failure(record)
+        key, text = (next((key for key in CODE_KEYS if key in record), ""), None) if failure else find_text(record)
         task_id, *others = find_names(record, first="task_id") or [None]
         position = self._place(task_id, model or source_input.name)
         # a number is one that the file gives its rows
@@ -257,7 +256,7 @@ class Answers:
         index = source_input.found.setdefault(model, _Index())
         if text is None:
             source_input.nulls.setdefault(model, []).append((position, number))
-            self.null.add(Rejection(at, f"{key!r} is null: nobody answered"))
+            self.null.add(Rejection(at, failure or f"{key!r} is null: nobody answered"))
             return
         sample, language = self._samples[position], self._read_language(record, self._samples[position])
         sample = replace(sample, language=language) if language else sample
@@ -421,6 +420,7 @@ class AnswerRow(TypedDict, total=False):
 
     task_id: Required[Annotated[str | int, "The problem."]]
     model: Annotated[str | None, "Whose answer it is; without it the file's or folder's name."]
+    error: Annotated[object, "Why nobody answered; the row is missing. Null, false, 0 and what is empty say nothing."]
     language: Annotated[str | None, "What a program is written in, where its problem leaves that to the answers."]
 
 
@@ -438,4 +438,4 @@ def answers_schema() -> Schema:
         "type": ["integer", "string", "null"],
         "description": "Which of several answers, from 0; a text names the problem, as `task_id` does.",
     }
-    return {**schema, "anyOf": [{"required": [key]} for key in CODE_KEYS]}
+    return {**schema, "anyOf": [{"required": [key]} for key in (*CODE_KEYS, "error")]}

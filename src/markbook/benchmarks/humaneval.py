@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from markbook.benchmarks.assembly import behind
@@ -108,18 +109,9 @@ class HumanEval:
     def to_sample(self, record: Mapping[str, object], at: str) -> Sample:
         """Return the problem of a row; RowError if it is none."""
         prompt, name = text_field(record, "prompt"), _humaneval_entry_point(record)
-        test = text_field(record, "test")
         # `check` is called here because the data set only defines it.
-        return Sample(
-            id=text_field(record, "task_id"),
-            input=prompt,
-            references=_canonical(prompt, record),
-            tests=(Test(program=f"{test}\n\ncheck({name})\n"),),
-            entry_point=name,
-            source=at,
-            problem_type=ProblemType.FUNCTION,
-            prompt_code=prompt,
-        )
+        test = f"{text_field(record, 'test')}\n\ncheck({name})\n"
+        return _begun_function(record, prompt, _canonical(prompt, record), [Test(program=test)], at)
 
 
 class BigCodeBench:
@@ -134,17 +126,8 @@ class BigCodeBench:
 
     def to_sample(self, record: Mapping[str, object], at: str) -> Sample:
         """Return the problem of a row; RowError if it is none."""
-        prompt = text_field(record, "complete_prompt")
-        return Sample(
-            id=text_field(record, "task_id"),
-            input=prompt,
-            references=_canonical(prompt, record),
-            tests=(Test(program=text_field(record, "test")),),
-            entry_point=_humaneval_entry_point(record),
-            source=at,
-            problem_type=ProblemType.FUNCTION,
-            prompt_code=prompt,
-        )
+        prompt, test = text_field(record, "complete_prompt"), text_field(record, "test")
+        return _begun_function(record, prompt, _canonical(prompt, record), [Test(program=test)], at)
 
 
 class EvalPlus:
@@ -185,17 +168,24 @@ class EvalPlus:
                 others=others if "re." in canonical else [],
             )  # fmt: skip
             tests += [Test(program=head + "\n".join(asserts) + "\n")] if inputs else []
-        return Sample(
-            id=text_field(record, "task_id"),
-            input=prompt,
-            references=(canonical,),
-            tests=tuple(tests),
-            entry_point=name,
-            meta={BASE_TESTS: 1} if base else {},
-            source=at,
-            problem_type=ProblemType.FUNCTION,
-            prompt_code=prompt,
-        )
+        sample = _begun_function(record, prompt, (canonical,), tests, at)
+        return replace(sample, meta={BASE_TESTS: 1}) if base else sample
+
+
+def _begun_function(
+    record: Mapping[str, object], prompt: str, references: tuple[str, ...], tests: Sequence[Test], at: str
+) -> Sample:
+    """Return the problem of a row whose prompt is the beginning of the function asked for."""
+    return Sample(
+        id=text_field(record, "task_id"),
+        input=prompt,
+        references=references,
+        tests=tuple(tests),
+        entry_point=_humaneval_entry_point(record),
+        source=at,
+        problem_type=ProblemType.FUNCTION,
+        prompt_code=prompt,
+    )
 
 
 def _humaneval_entry_point(record: Mapping[str, object]) -> str:

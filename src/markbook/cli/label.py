@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from markbook.cli.options import Grouped, completing, run_names, say
-from markbook.errors import OutputError, UsageError
+from markbook.errors import UsageError
 
 if TYPE_CHECKING:
     from markbook.judge.rubrics import Rubric
@@ -74,11 +74,7 @@ def command(run: str, raters: tuple[str, ...], port: int, *, open_browser: bool,
     with open_sitting(SittingOptions(run, raters, rubric=rubric, **options)) as (session, notes):
         for note in notes:
             say(f"markbook: {note}")
-        try:
-            server = LocalServer(LabelPages(session), port, who=raters, script=label_script(), takes_forms=True)
-        except OSError as error:
-            raise OutputError(f"port {port} cannot be used: {error.strerror or error}") from error
-        with server:
+        with LocalServer(LabelPages(session), port, who=raters, script=label_script(), takes_forms=True) as server:
             for rater in raters:
                 click.echo(f"{rater}  {server.get_address(rater)}")
             click.echo("Press Ctrl-C to stop.", err=True)

@@ -101,12 +101,10 @@ def _logging(path: Path | None, *, verbose: bool) -> Iterator[None]:
     # The library configures no handlers: a program that imports it has its own.
     handler: logging.Handler = logging.StreamHandler()
     if path is not None:
-        try:
-            handler = logging.FileHandler(path, encoding="utf-8")
-        except OSError as error:
-            from markbook.errors import OutputError
+        from markbook.errors import OutputError, os_errors_as
 
-            raise OutputError(f"the log cannot be written: {error.strerror}", at=str(path)) from error
+        with os_errors_as(OutputError, "the log cannot be written", path):
+            handler = logging.FileHandler(path, encoding="utf-8")
     layout = "%(asctime)s %(levelname)s %(name)s: %(message)s" if path else "%(message)s"
     handler.setFormatter(LineFormatter(layout))
     logger.addHandler(handler)

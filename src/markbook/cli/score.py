@@ -19,7 +19,7 @@ from markbook.cli.options import Grouped, completing, fail_under_option, options
 from markbook.errors import DataError, StrictDataError, UsageError, misspelt
 from markbook.judge.judge_options import JudgeOptions
 from markbook.option import parameter_name
-from markbook.row_keys import SCORE_KEYS, is_failure, parse_map
+from markbook.row_keys import SCORE_KEYS, find_failure, parse_map
 from markbook.text import cut
 from markbook.text.format import NOTHING, Scale, format_level, format_number
 from markbook.types import Measurement, Metric, Summary
@@ -225,7 +225,7 @@ def _read(
             record = dict(line.record) | {
                 key: line.record[name] for key, name in columns.items() if name in line.record
             }
-            if is_failure(record.get("error")):
+            if find_failure(record):
                 record["candidate"] = None  # whatever text stands beside it, it is not what was answered
             lacking = [name for name in columns.values() if name not in line.record]
             reason = ""

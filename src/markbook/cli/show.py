@@ -7,7 +7,7 @@ import json
 import click
 
 from markbook.cli.options import Grouped, completing, run_names
-from markbook.errors import OutputError, UsageError, suggest
+from markbook.errors import UsageError, suggest
 
 # `markbook view`.
 
@@ -29,11 +29,7 @@ def view_command(folder: str, port: int, *, open_browser: bool) -> int:
     path = latest_run(folder)
     if not path.is_dir():
         raise UsageError("there is no such folder", at=folder, hint="name the folder that runs were written to")
-    try:
-        server = BrowseServer(path, port, trace_page=trace_page)
-    except OSError as error:
-        raise OutputError(f"port {port} cannot be used: {error.strerror or error}") from error
-    with server:
+    with BrowseServer(path, port, trace_page=trace_page) as server:
         click.echo(server.address)
         click.echo("Press Ctrl-C to stop.", err=True)
         if open_browser:

@@ -17,7 +17,7 @@ from typing import Any
 from markbook.datasets.papers import ASPECTS, as_number, as_text, mend, read_object, read_scale, visible_files
 from markbook.errors import DamagedError, DataError
 from markbook.files.jsonl import Line, Rejection, read_jsonl
-from markbook.row_keys import find_model, is_failure
+from markbook.row_keys import find_failure, find_model
 from markbook.types import Attempt
 
 DEFAULT_SYSTEM = "default"
@@ -133,7 +133,7 @@ def _attempt(row: object, at: str, file: Path) -> Attempt | Rejection:
         return Rejection(at, "no paper_id")
     if "review" not in row and "comments" not in row and "text" not in row:
         return Rejection(at, "no review in it")
-    review = None if is_failure(row.get("error")) else row.get("review", row.get("comments", row.get("text")))
+    review = None if find_failure(row) else row.get("review", row.get("comments", row.get("text")))
     fields = {str(name).lower(): value for name, value in review.items()} if isinstance(review, Mapping) else {}
     parts = (as_text(fields.get(name)) for name in _TEXT_FIELDS)
     stated = as_text(fields.get("comments")) or "\n\n".join(filter(None, parts)) if fields else as_text(review)

@@ -22,14 +22,15 @@ from markbook.row_keys import (
     TEXT_KEYS,
     OtherColumns,
     find_contradiction,
+    find_failure,
     find_model,
     find_names,
     find_number,
-    is_failure,
 )
 from markbook.types import Attempt, Sample
 
 _RAW = frozenset(RAW_KEYS)
+_NAMELESS = "it does not say what it answers, as other rows do: its `id` or `doc_id` is missing"
 _DEEPEST = 16
 """Lists in lists in which an answer may lie; the harness has three. JSON goes a thousand deep, and Python's stack does not."""
 
@@ -52,6 +53,8 @@ class Prediction:
     """Under which of `DOUBTFUL_KEYS` it stood; empty for another."""
     question: RecordedQuestion | None = None
     """What the row says about the question it answers, where it does."""
+    failure: str = ""
+    """Why nobody answered, where the row says it."""
 
     def find_sample(
         self, by_place: Mapping[int, str], by_id: Mapping[str, None], *, numbers_itself: bool
@@ -262,16 +265,16 @@ def _predictions(line: Line, *, weighed: bool) -> list[Prediction]:
         ValueError: it holds none, or fields of the wrong type.
     """
     record = line.record
-    texts: list[str | None]
-    index, key = None, ""
-    if weighed:
+    texts: list[str | None] = [None]
+    index, filtered, key, failure = None, False, "", find_failure(record)
+    if weighed and not failure:
         likelihoods = next((record[key] for key in ("resps", "filtered_resps", "likelihoods") if record.get(key)), None)
         pairs = likelihoods if isinstance(likelihoods, list) else []
         if not pairs:
             raise ValueError("no log-likelihoods in it: `likelihoods` with a pair [number, is likeliest] for each text")
         texts, filtered = [json.dumps([_read_likelihood_pair(pair) for pair in pairs])], True
     else:
-        texts, filtered, key = _texts(record)
+        texts, filtered, key = (texts, filtered, key) if failure else _texts(record)
         if (stated := find_number(record)) is not None:
             index = _whole(stated[1], stated[0])
     stated_names = find_names(record)
@@ -292,6 +295,7 @@ def _predictions(line: Line, *, weighed: bool) -> list[Prediction]:
             key=key if key in DOUBTFUL_KEYS else "",
             # The question is the same for all answers of a row, so it is kept and compared once.
             question=question if position == 0 else None,
+            failure=failure,
         )
         for position, text in enumerate(texts)
     ]
@@ -325,8 +329,6 @@ def _texts(record: Mapping[str, object]) -> tuple[list[str | None], bool, str]:
     """Return the answers of a row, whether they went through filters already, and their key; null is not an answer."""
     if record.get("answered") in (False, "False", "false"):
         return [None], False, ""  # our own table as CSV, which has no word for null
-    if is_failure(record.get("error")):
-        return [None], False, ""  # whatever text stands beside it, it is not what was answered
     # Before the raw reply: a row may hold both, and the extracted text is what is to be marked.
     if "extracted_solution" in record and isinstance(record["extracted_solution"], str | None):
         return [record["extracted_solution"]], True, ""
@@ -367,13 +369,7 @@ def _match(
     predictions: Sequence[Prediction], samples: Sequence[Sample], answers: Predictions, *, several: bool, model: str
 ) -> dict[str, list[tuple[int | None, int]]]:
     """Put the answers to their samples; return by sample the index and the place of each of its answers."""
-    nameless = [
-        index_ for index_, prediction in enumerate(predictions) if not prediction.ids and prediction.doc_id is None
-    ]
-    named = len(nameless) < len(predictions)
-    # Half of them by name and half by order would put answers to rows that nobody meant.
-    if named and nameless:
-        raise DataError("some rows name what they answer and this one does not", at=predictions[nameless[0]].source)
+    named = any(prediction.ids or prediction.doc_id is not None for prediction in predictions)
     by_place = {sample.row.place: sample.id for sample in samples if sample.row is not None}
     by_id = dict.fromkeys(by_place.values())
     has_names = any(name != str(number) for number, name in by_place.items())
@@ -399,7 +395,12 @@ def _match(
         place_of = dict(zip(rows, by_place.values(), strict=True))
     entries_by_sample: dict[str, list[tuple[int | None, int]]] = {}
     first: Prediction | None = None
+    nameless: dict[str, None] = {}
     for position, prediction in enumerate(predictions):
+        if named and not prediction.ids and prediction.doc_id is None:
+            # Half of them by name and half by order would put answers to rows that nobody meant.
+            nameless[prediction.source] = None
+            continue
         if not named:
             sample: str | None = place_of[prediction.source]
         else:
@@ -418,6 +419,7 @@ def _match(
                 at=prediction.source,
                 hint=f"the other is at {first.source}; run each model's answers from a file of their own",
             )
+    answers.rejections += [Rejection(at, _NAMELESS) for at in nameless]
     for sample_id, entries in entries_by_sample.items():
         ordered = _order_answers(
             sample_id, [(index, predictions[position]) for index, position in entries], answers, several=several
@@ -429,7 +431,11 @@ def _match(
                 prediction.text or "",
                 model=prediction.model or model,
                 index=index,
-                meta={"filtered": prediction.filtered, "absent": prediction.text is None},
+                meta={
+                    "filtered": prediction.filtered,
+                    "absent": prediction.text is None,
+                    "failure": prediction.failure,
+                },
                 source=prediction.source,
             )
             for index, prediction in enumerate(ordered)

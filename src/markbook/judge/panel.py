@@ -31,7 +31,6 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from markbook.errors import MarkbookError, UsageError
@@ -273,9 +272,7 @@ class PanelSession:
         self._running.wait()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         # Cancelled before it is waited for: a request under way may take as long as its deadline.
         self._post(self._task.cancel)
         self._thread.join()

@@ -13,7 +13,7 @@ from http import HTTPStatus
 from typing import Protocol
 from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urlsplit
 
-from markbook.errors import MarkbookError
+from markbook.errors import MarkbookError, OutputError
 from markbook.report.html import content_digest, render_template, style
 
 COOKIE = "markbook_token"
@@ -70,8 +70,14 @@ class LocalServer(http.server.ThreadingHTTPServer):
         """Bind to a port of 127.0.0.1, 0 for a free one; each `who` that may come has an address of his own.
 
         `script` is the one script that pages may hold. Without `takes_forms` nothing can be written.
+
+        Raises:
+            OutputError: the port cannot be used.
         """
-        super().__init__(("127.0.0.1", port), _FormHandler if takes_forms else _Handler)
+        try:
+            super().__init__(("127.0.0.1", port), _FormHandler if takes_forms else _Handler)
+        except OSError as error:
+            raise OutputError(f"port {port} cannot be used: {error.strerror or error}") from error
         self.pages = pages
         # From the operating system's randomness, so that another user of this machine cannot guess it.
         self.tokens = {name: secrets.token_urlsafe(24) for name in who}

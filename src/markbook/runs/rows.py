@@ -146,9 +146,14 @@ class RowsResults(FilesView[RowRecord, RowsSummary]):
         return replace(sheet, notes=notes, signatures=self.signatures(chosen))
 
     @property
+    def main(self) -> tuple[str, Column]:
+        """The main metric; one without a name where the run has none."""
+        return next(iter(self.columns.items()), ("", Column()))
+
+    @property
     def direction(self) -> Direction:
         """Which way is better by the main metric."""
-        return next((column.direction for column in self.columns.values()), "higher")
+        return self.main[1].direction
 
     def notes(self) -> tuple[str, ...]:
         """Return what a reader of the numbers has to know of how they were read: nothing of a run of ours."""
@@ -193,7 +198,7 @@ class RowsResults(FilesView[RowRecord, RowsSummary]):
 
     def entries(self) -> Iterator[Entry]:
         """Yield every attempt with its mark by the main metric."""
-        main, column = next(iter(self.columns.items()), ("", Column()))
+        main, column = self.main
         for location, row in self.located_rows():
             value = row["metrics"].get(main)
             status = row_status(row, main if column.is_verdict else "")
@@ -206,7 +211,7 @@ class RowsResults(FilesView[RowRecord, RowsSummary]):
             ValueError: none begins there.
         """
         row = self.row_at(location)
-        main, column = next(iter(self.columns.items()), ("", Column()))
+        main, column = self.main
         status = row_status(row, main if column.is_verdict else "")
         scales = {name: Scale(metric.range) for name, metric in self.columns.items()}
         facts = tuple((name, scales[name].value(value)) for name, value in row["metrics"].items() if value is not None)
@@ -249,7 +254,7 @@ def chart_bars(
 
 def _problems(results: RowsResults) -> Iterator[Problem]:
     """Yield each sample with its attempts, in order of first appearance."""
-    main, column = next(iter(results.columns.items()), ("", Column()))
+    main, column = results.main
     problems: dict[str, tuple[str, list[ShownAnswer]]] = {}
     for row in results.rows():
         value = row["metrics"].get(main)

@@ -35,6 +35,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markbook.sandbox import job as jobs
+from markbook.sandbox.guest.wire import PROMPT_SECONDS
 from markbook.sandbox.job import LOST, Job, all_failed, may_be_remembered, outcome
 from markbook.sandbox.record_store import RecordStore
 from markbook.sandbox.worker import Stopped, Worker, WorkerLost, WorkerPool
@@ -512,7 +513,8 @@ class Scheduler:
     @staticmethod
     def _deadline(worker: Worker) -> float:
         job: Job = worker.jobs[0].job
-        return worker.since + jobs.wall_limits(jobs.limits_for(job))[1] * job.most_tests + _GRACE
+        prompt_seconds = PROMPT_SECONDS if job.sample.prompt_code else 0.0
+        return worker.since + jobs.wall_limits(jobs.limits_for(job))[1] * job.most_tests + prompt_seconds + _GRACE
 
     def _settle(self, worker: Worker, record: WorkerAnswer) -> None:
         entry: QueuedJob = worker.jobs[0]

@@ -24,7 +24,7 @@ from markbook.benchmarks.benchmark import (
 from markbook.errors import DataError, EnvironmentUnfitError, UsageError, suggest
 from markbook.languages import Toolchain, find, versions
 from markbook.row_keys import ITEM_KEYS
-from markbook.runs.exam.grading import ErrorPolicy
+from markbook.runs.exam.exam_options import ErrorPolicy
 from markbook.serve import requests
 from markbook.serve.records import Order, UnmarkableError
 from markbook.testcode import programs

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import NotRequired, TypedDict
 
 from markbook.errors import MarkbookError, UsageError
+from markbook.runs.exam.exam_options import ErrorPolicy
 from markbook.runs.exam.files import TestDetail, test_detail
-from markbook.runs.exam.grading import ErrorPolicy, counted_tests, mark
+from markbook.runs.exam.grading import counted_tests, mark
 from markbook.sandbox.job import LOST
 from markbook.types import Limits, Missing, MissingKind, Outcome, Sample, TestResult, Verdict
 

@@ -11,13 +11,12 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from markbook.errors import IncompleteError, UsageError
 from markbook.plugins import need
 from markbook.programs.sandboxes import BoxSettings
-from markbook.runs.exam.grading import ErrorPolicy
+from markbook.runs.exam.exam_options import ErrorPolicy
 from markbook.runs.options import make_options
 from markbook.serve.items import BenchmarkShelf, Defaults, read_item, without_nulls
 from markbook.serve.pool import Pool, PoolSettings
@@ -265,9 +264,7 @@ class Rewarder:
         self._is_open = True
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._source.close()
 
     async def mark(self, items: Sequence[Mapping[str, object]]) -> list[Reward]:

@@ -185,10 +185,10 @@ def message_lists(source: Source) -> Iterator[tuple[Record, list[Record]]]:
             yield item, messages
 
 
-def objects_with(key: str, source: Source, kind: str) -> Iterator[Record]:
-    """Yield the objects of a file that hold a list under a key; anything else is counted as not of this kind."""
+def read_objects(source: Source, kind: str, key: str = "") -> Iterator[Record]:
+    """Yield the objects of a file, those that hold a list under the key if one is given; anything else is counted as not of this kind."""
     for item in source.items():
-        if isinstance(item, dict) and isinstance(item.get(key), list):
+        if isinstance(item, dict) and (not key or isinstance(item.get(key), list)):
             yield item
         else:
             source.problems[f"not a {kind}"] += 1

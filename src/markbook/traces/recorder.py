@@ -22,10 +22,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, Self
 
-from markbook.errors import OutputError
+from markbook.errors import OutputError, os_errors_as
 from markbook.plugins import need
 from markbook.traces.plain import dump
 from markbook.types import Record
@@ -70,9 +69,7 @@ class Recorder:
         self._file = open_for_spans(self.path)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -195,10 +192,8 @@ def open_for_spans(path: Path) -> IO[str]:
     Raises:
         OutputError: it cannot be written.
     """
-    try:
+    with os_errors_as(OutputError, "the trace cannot be written", path):
         return path.open("w", encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise OutputError(f"the trace cannot be written: {error.strerror}", at=str(path)) from error
 
 
 def span_line(

@@ -101,9 +101,13 @@ def test_rows_without_ids_must_be_as_many_as_the_tasks(tmp_path):
         read(tmp_path, [{"prediction": "1"}, {"prediction": "2"}])
 
 
-def test_rows_with_and_without_ids_do_not_mix(tmp_path):
-    with pytest.raises(DataError, match=r"p\.jsonl:2: some rows name what they answer"):
-        read(tmp_path, [{"id": "a", "prediction": "1"}, {"prediction": "2"}])
+def test_a_row_without_an_id_beside_rows_with_one_is_left_out_by_its_place(tmp_path):
+    found = read(tmp_path, [{"id": "a", "prediction": "1"}, {"predictions": ["2", "3"]}])
+
+    assert texts(found) == {"a": ["1"]}
+    assert [(row.at, "it does not say what it answers" in row.reason) for row in found.rejections] == [
+        (f"{tmp_path}/p.jsonl:2", True)
+    ]
 
 
 @pytest.mark.parametrize(

@@ -186,6 +186,17 @@ def test_a_language_and_a_prompt_are_kept_in_every_shape():
         assert reward(prompts=["p"], completions=[TWICE], **columns) == [1.0]
         # without a column for it the prompt itself may be the code that a completion goes on with
         assert reward(prompts=["def f(x):\n"], completions=["    return 2 * x\n"], tests=[["f(3) == 6"]]) == [1.0]
+        # an answer that leaves out the prompt's imports has them, also where the prompt is a chat
+        head = "from math import prod\ndef f(x):\n"
+        chats = [[{"role": "system", "content": "Answer in Python."}, {"role": "user", "content": content}] for content in (head, [{"type": "text", "text": head}, {"type": "image"}])]  # fmt: skip
+        prompts = [head, *chats, [*chats[0], {"role": "assistant", "content": "Here it is:"}], [{"role": "system", "content": head}]]  # fmt: skip
+        whole = "def f(x):\n    return prod([2, x])\n"
+        assert reward(prompts, [whole] * 5, tests=[["f(3) == 6"]] * 5) == [1.0, 1.0, 1.0, 1.0, 0.0]
+    with VerifiersReward(**LOCAL) as marks:
+        for prompt in prompts[:2]:
+            assert asyncio.run(marks.reward(prompt=prompt, completion=whole, answer=["f(3) == 6"])) == 1.0
+            task = SimpleNamespace(data=Data(prompt=prompt, tests=["f(3) == 6"]))
+            assert asyncio.run(marks.trace_reward(SimpleNamespace(task=task, last_reply=whole))) == 1.0
     wanted = {"completion": TWICE, **BASH}
     assert _truth(TWICE, BASH) == _truth(TWICE, json.dumps(BASH)) == wanted
     assert _item(TWICE, _select_known({**BASH, "split": "train"})) == wanted

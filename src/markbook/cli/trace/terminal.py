@@ -12,12 +12,11 @@ from rich.text import Text
 from rich.tree import Tree
 
 from markbook.metrics.graph.all_metrics import PRIMARY, AcrossRuns
-from markbook.metrics.graph.paths import Profile
 from markbook.report.item import order_steps
 from markbook.text import terminal
 from markbook.text.format import NOTHING, format_number, format_sum
 from markbook.trace import CostSum, Step, StepKind, Trace, add_known
-from markbook.types import Measurement, missing_kinds
+from markbook.types import Measurement, Profile, missing_kinds
 
 # A trace file's runs as one view: totals, numbers and the first run's picture, in memory that does not grow with it.
 

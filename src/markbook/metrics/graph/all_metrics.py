@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 
 from markbook.errors import UsageError
 from markbook.metrics.graph import balance, centrality, paths, tools
-from markbook.metrics.graph.paths import INFINITY, VERSION, GraphMetric, Marker, Profile
+from markbook.metrics.graph.paths import INFINITY, VERSION, GraphMetric, Marker
 from markbook.stats.passes import pass_hat_k
 from markbook.trace import Reference, Trace
-from markbook.types import Item, Measurement, Metric, MissingKind
+from markbook.types import Item, Measurement, Metric, MissingKind, Profile
 
 # Several runs: of one task, or of a whole file.
 

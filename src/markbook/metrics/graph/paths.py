@@ -8,14 +8,12 @@ from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from markbook.trace import Reference, StepKind, Trace
-from markbook.types import Direction, Measurement, Missing, MissingKind
+from markbook.types import Direction, Measurement, Missing, MissingKind, Profile
 
 # How a graph metric answers: a value or a reason, with what it was computed from.
 
-Profile = Literal["documented", "corrected"]
 INFINITY = float("inf")
 VERSION = 1
 

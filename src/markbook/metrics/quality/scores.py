@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
@@ -23,7 +23,7 @@ from typing import Any
 from markbook.errors import ExtraMissingError, IncompleteError, UsageError
 from markbook.metrics import NO_STATS, Score, UnitMetric, measure_each, missing_undefined, python_source
 from markbook.metrics.quality import points
-from markbook.metrics.quality.points import POINTS, ParsedCode, Point, PointLimits, read
+from markbook.metrics.quality.points import POINTS, Decide, ParsedCode, Point, PointLimits, read
 from markbook.metrics.quality.visit import Place
 from markbook.types import Item, Measurement, Missing, MissingKind
 
@@ -122,8 +122,6 @@ _CAMEL = re.compile(r"_*[a-z][A-Za-z0-9]*|_+")
 _PASCAL = re.compile(r"_*[A-Z][A-Za-z0-9]*")
 _UPPER = re.compile(r"_*[A-Z][A-Z0-9_]*")
 
-Check = Callable[[ParsedCode, PointLimits], Point]
-
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
@@ -134,7 +132,7 @@ class Verdicts:
     """Rules that the answer could not have kept or broken."""
 
 
-def _check_spelling(name: str, pattern: re.Pattern[str], kind: str, *, variables: bool = False) -> Check:
+def _check_spelling(name: str, pattern: re.Pattern[str], kind: str, *, variables: bool = False) -> Decide:
     """Return a check that names of a kind are spelled in one way."""
 
     def check(answer: ParsedCode, limits: PointLimits) -> Point:
@@ -153,7 +151,7 @@ def _check_spelling(name: str, pattern: re.Pattern[str], kind: str, *, variables
     return check
 
 
-_RULES: tuple[tuple[str, Check, bool], ...] = (
+_RULES: tuple[tuple[str, Decide, bool], ...] = (
     (r"descriptive|meaningful (?:variable )?names", points.names, True),
     (r"snake[_ -]?case|pep[ -]?8 nam", _check_spelling("snake_case", _SNAKE, "function", variables=True), True),
     (r"(?<!upper )\bcamel[_ -]?case", _check_spelling("camel_case", _CAMEL, "function", variables=True), True),
@@ -187,10 +185,10 @@ def judge(context: str, answer: ParsedCode, limits: PointLimits) -> Verdicts:
     return Verdicts(tuple(points_by_id.values()), tuple(dict.fromkeys(not_judged)))
 
 
-def _read_checks(sentence: str) -> list[tuple[Check, bool]]:
+def _read_checks(sentence: str) -> list[tuple[Decide, bool]]:
     """Return the checks that one sentence asks for, and whether each needs the function's head to be there."""
     every = _EVERY.search(sentence) is not None
-    stated: list[tuple[Check, bool]] = []
+    stated: list[tuple[Decide, bool]] = []
     lengths = [int(match[1]) for pattern in _LENGTH if (match := pattern.search(sentence))]
     # The range keeps other numbers that stand near the word "line" out.
     length = next((length for length in lengths if 40 <= length <= 400), None)

@@ -21,15 +21,14 @@ from markbook.option import (
     would,
 )
 from markbook.runs.options import StoppingOptions, StoppingSettings, strict_option, workers_option
-from markbook.types import DAY, TIME_LIMIT, Limits
+from markbook.types import DAY, TIME_LIMIT, Limits, Profile
 
 if TYPE_CHECKING:
     from markbook.programs.sandboxes import BoxSettings
 
 REPORTS = ("documented", "html")
-_ErrorPolicy = Literal["zero", "partial"]
+ErrorPolicy = Literal["zero", "partial"]
 _Extract = Literal["auto", "always", "off"]
-_Profile = Literal["documented", "corrected"]
 _ASKED = ("samples", "gen_kwargs", "system")
 """Options that say how a model is asked and can change what it answers."""
 
@@ -79,16 +78,16 @@ class ExamOptions(StoppingOptions):
     memory_mb: int = rule_option(
         2048, "--memory-mb", values=CountRange(64, 1 << 20), help="MiB that a solution may use."
     )
-    error_policy: _ErrorPolicy = rule_option(
+    error_policy: ErrorPolicy = rule_option(
         "zero",
         "--error-policy",
-        values=choice(_ErrorPolicy),
+        values=choice(ErrorPolicy),
         help="Score of an attempt with an error: 0, or the share of tests that passed.",
     )
-    profile: _Profile = rule_option(
+    profile: Profile = rule_option(
         "corrected",
         "--profile",
-        values=choice(_Profile),
+        values=choice(Profile),
         help="documented: one time limit for all problems. The arithmetic is the same.",
     )
     """The exam's documented arithmetic is well defined, so both give the same numbers; recorded with the run."""
@@ -181,9 +180,9 @@ class ExamSettings(StoppingSettings, total=False):
     format: str
     timeout: float
     memory_mb: int
-    error_policy: _ErrorPolicy
+    error_policy: ErrorPolicy
     extract: _Extract
-    profile: _Profile
+    profile: Profile
     seed: int
     separate: bool
     adaptive: bool | None

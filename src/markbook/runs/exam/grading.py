@@ -24,6 +24,7 @@ from typing import Any, Literal
 from markbook.results.alignment import digest
 from markbook.results.sheet import Cell, Sheet
 from markbook.results.summary import summarise_values
+from markbook.runs.exam.exam_options import ErrorPolicy
 from markbook.stats import Estimate, pass_at_k_summary
 from markbook.types import (
     BASE_TESTS,
@@ -42,7 +43,6 @@ from markbook.why import Failure
 
 EXAM_SCORE = "exam_score"
 """The metric that every attempt of an exam is measured by."""
-ErrorPolicy = Literal["zero", "partial"]
 Grouping = Literal["topic", "complexity", "problem_type"]
 
 GROUPINGS: tuple[Grouping, ...] = ("topic", "complexity", "problem_type")

@@ -27,7 +27,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
-from markbook.runs.exam.grading import ErrorPolicy, Mark, Tally, mark
+from markbook.runs.exam.exam_options import ErrorPolicy
+from markbook.runs.exam.grading import Mark, Tally, mark
 from markbook.text import cut
 from markbook.types import Attempt, Key, Outcome, ProblemType, Sample, Test
 

@@ -15,7 +15,7 @@ from typing import Literal, get_args
 
 from markbook.errors import ConfigError, suggest
 from markbook.metrics import clamp
-from markbook.types import Missing, MissingKind
+from markbook.types import Missing, MissingKind, Profile
 
 # The scores of tier 1 that are arithmetic on times and similarities.
 
@@ -109,7 +109,6 @@ def task_success(similarity: float | Missing, threshold: float = THRESHOLD) -> f
 
 
 Policy = Literal["require_complete", "renormalise", "bounds"]
-Profile = Literal["corrected", "documented"]
 
 METRICS = (
     "time_taken",
@@ -203,6 +202,18 @@ def equal_weights(profile: Profile = "corrected") -> dict[str, float]:
     return dict.fromkeys(METRICS, weight)
 
 
+def check_policy(policy: str) -> Policy:
+    """Return a policy by name.
+
+    Raises:
+        ConfigError: it is not one of the three.
+    """
+    for policy_name in get_args(Policy):
+        if policy == policy_name:
+            return policy_name  # type: ignore[no-any-return]  # get_args has no narrower type
+    raise ConfigError(f"unknown policy {policy!r}", hint=suggest(policy, list(get_args(Policy))))
+
+
 def compose(
     scores: Mapping[str, float | Missing],
     weights: Mapping[str, float],
@@ -221,8 +232,7 @@ def compose(
         profile: `documented` counts a missing metric as 0 and takes the weights as they are.
         scale: from scores to labels.
     """
-    if policy not in get_args(Policy):
-        raise ConfigError(f"unknown policy {policy!r}", hint=suggest(policy, list(get_args(Policy))))
+    policy = check_policy(policy)
     used = {name: weight for name, weight in weights.items() if weight > 0}
     parts = {name: scores.get(name, Missing(MissingKind.ABSENT, "not measured")) for name in used}
     present = {name: value for name, value in parts.items() if not isinstance(value, Missing)}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import get_args
 
 from markbook.errors import ConfigError, suggest
 from markbook.judge.rubrics import TIER_WEIGHTS
+from markbook.metrics.graph.all_metrics import WEIGHTS
 from markbook.model.requests import JUDGE_PATIENCE
 from markbook.runs.reviews.composite import (
     DOCUMENTED_SCALE,
@@ -16,17 +16,10 @@ from markbook.runs.reviews.composite import (
     THRESHOLD,
     LabelScale,
     Policy,
-    Profile,
     equal_weights,
 )
-from markbook.types import Record
+from markbook.types import Profile, Record
 
-GRAPH_WEIGHTS: Mapping[str, float] = {
-    "path_convergence": 0.3,
-    "tool_selection_accuracy": 0.25,
-    "coordination_centrality": 0.25,
-    "task_distribution_balance": 0.2,
-}
 TARGETS: Mapping[str, float] = {"tier1": 1.0, "tier2": 10.0, "tier3": 15.0, "total": 25.0}
 """Seconds for one review, as documented."""
 GRAPH_NAMES = {
@@ -60,7 +53,7 @@ class ReviewConfig:
     """Derive the threshold as this percentile of human against human."""
     tiers: tuple[int, ...] = (1, 2, 3)
     rubric_weights: Mapping[str, float] = field(default_factory=lambda: dict(TIER_WEIGHTS))
-    graph_weights: Mapping[str, float] = field(default_factory=lambda: dict(GRAPH_WEIGHTS))
+    graph_weights: Mapping[str, float] = field(default_factory=lambda: dict(WEIGHTS))
     targets: Mapping[str, float] = field(default_factory=lambda: dict(TARGETS))
     recommendation_scale: tuple[float, float] = (1.0, 5.0)
     """Of the generated reviews' own recommendation, where a row does not state its own."""
@@ -117,15 +110,3 @@ def parse_similarity(named: object, at: str = "") -> tuple[str, ...]:
         if name not in similarity_names:
             raise ConfigError(f"unknown similarity {name!r}", at=at, hint=suggest(str(name), similarity_names))
     return tuple(name for name in similarity_names if name in named)
-
-
-def check_policy(policy: str) -> Policy:
-    """Return a policy by name.
-
-    Raises:
-        ConfigError: it is not one of the three.
-    """
-    for policy_name in get_args(Policy):
-        if policy == policy_name:
-            return policy_name  # type: ignore[no-any-return]  # get_args has no narrower type
-    raise ConfigError(f"unknown policy {policy!r}", hint=suggest(policy, list(get_args(Policy))))

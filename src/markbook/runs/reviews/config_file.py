@@ -21,18 +21,12 @@ from markbook.datasets.papers import read_object, read_scale
 from markbook.errors import ConfigError, suggest
 from markbook.files.jsonl import Rejection
 from markbook.judge.rubrics import TIER_WEIGHTS
-from markbook.runs.reviews.composite import ALIASES, LABELS, METRICS, SIMILARITY_WEIGHTS, Profile, read_weights
-from markbook.runs.reviews.config import (
-    GRAPH_NAMES,
-    GRAPH_WEIGHTS,
-    TARGETS,
-    ReviewConfig,
-    check_policy,
-    default_config,
-    parse_similarity,
-)
+from markbook.metrics.graph.all_metrics import WEIGHTS
+from markbook.runs.reviews.composite import ALIASES, LABELS, METRICS, SIMILARITY_WEIGHTS, check_policy, read_weights
+from markbook.runs.reviews.config import GRAPH_NAMES, TARGETS, ReviewConfig, default_config, parse_similarity
 from markbook.runs.reviews.review_options import ReviewOptions
 from markbook.text.schema import DIALECT, Schema
+from markbook.types import Profile
 
 _HUGE = 1e15
 
@@ -162,9 +156,9 @@ _RubricWeights = Annotated[
     BeforeValidator(_rename_rubrics),  # the last one is the first to run
 ]
 _GraphWeights = Annotated[
-    dict[Annotated[str, _OneOf((*GRAPH_NAMES, *GRAPH_WEIGHTS))], _Amount] | None,
+    dict[Annotated[str, _OneOf((*GRAPH_NAMES, *WEIGHTS))], _Amount] | None,
     Field(min_length=1),
-    BeforeValidator(_weights("graph_weights", (*GRAPH_NAMES, *GRAPH_WEIGHTS), GRAPH_NAMES)),
+    BeforeValidator(_weights("graph_weights", (*GRAPH_NAMES, *WEIGHTS), GRAPH_NAMES)),
 ]
 _Scale = Annotated[
     tuple[float, float] | None,

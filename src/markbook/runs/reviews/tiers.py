@@ -17,13 +17,12 @@ from markbook.engine import in_order
 from markbook.errors import ConfigError, ExtraMissingError, MarkbookError, UsageError, suggest_path
 from markbook.files.content import check_readable
 from markbook.judge.assess import NO_REVIEW
-from markbook.runs.reviews.composite import Profile
 from markbook.runs.reviews.config import ReviewConfig
 from markbook.text import terminal
 from markbook.trace import Reference, Trace, planning_summary
 from markbook.traces import read_trace
 from markbook.traces.references import ANY, list_unused, read_reference_values, read_references
-from markbook.types import Attempt, Item, Measurement, Metric, Missing, MissingKind, Sample
+from markbook.types import Attempt, Item, Measurement, Metric, Missing, MissingKind, Profile, Sample
 
 BATCH = 512
 """Pairs measured together: memory stays flat in the number of reviews."""

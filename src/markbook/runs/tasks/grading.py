@@ -342,7 +342,7 @@ def answers(
         if plan.answers is not None:
             absent = Missing(MissingKind.ABSENT, "nobody answered it")
             replies_found = [
-                ModelReply((*key, index), missing=absent)
+                ModelReply((*key, index), missing=replace(absent, detail=str(attempt.meta["failure"] or absent.detail)))
                 if attempt.meta["absent"]
                 else ModelReply((*key, index), text=attempt.text, raw=attempt.text)
                 for index, attempt in recorded.items()

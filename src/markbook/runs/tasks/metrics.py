@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 from markbook import plugins
 from markbook.config import Task, Use
@@ -17,9 +17,7 @@ from markbook.errors import ConfigError, MarkbookError, UsageError, suggest
 from markbook.judge.judge_options import split_judge
 from markbook.judge.metric import JudgeMetric
 from markbook.metrics import PairMetric
-from markbook.types import Metric, names_python
-
-Profile = Literal["documented", "corrected"]
+from markbook.types import Metric, Profile, names_python
 
 PASS_AT_K = "pass_at_k"  # noqa: S105 - a metric, not a password
 _CORPUS = {"bleu": "corpus_bleu", "chrf": "corpus_chrf", "ter": "corpus_ter"}

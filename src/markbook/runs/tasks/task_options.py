@@ -27,13 +27,12 @@ from markbook.option import (
     would_write,
 )
 from markbook.runs.options import StoppingOptions, StoppingSettings, strict_option, workers_option
-from markbook.types import DAY, TIME_LIMIT
+from markbook.types import DAY, TIME_LIMIT, Profile
 
 JUDGING = "judging"
 """Where run.json keeps how judges are asked; what of it can change a value is in the metrics' signatures."""
 _ContextMode = Literal["full", "minimal", "none"]
 _Missing = Literal["exclude", "worst", "fail"]
-_Profile = Literal["documented", "corrected"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,10 +61,10 @@ class TaskOptions(StoppingOptions):
     missing: _Missing = input_option(
         "exclude", "--missing", values=choice(_Missing), help="How missing values enter a mean."
     )
-    profile: _Profile = input_option(
+    profile: Profile = input_option(
         "corrected",
         "--profile",
-        values=choice(_Profile),
+        values=choice(Profile),
         help="documented: reproduce the numbers of the metrics document's code.",
     )
     seed: int = input_option(
@@ -203,7 +202,7 @@ class TaskSettings(StoppingSettings, total=False):
     num_fewshot: int | None
     turns: bool
     contexts: tuple[_ContextMode, ...]
-    profile: _Profile
+    profile: Profile
     seed: int
     missing: _Missing
     timeout: float

@@ -43,6 +43,8 @@ MAX_RECORD = 64 << 20
 
 _LENGTH = struct.Struct("<I")
 _PACK, _UNPACK = _LENGTH.pack, _LENGTH.unpack_from
+PROMPT_SECONDS = 300.0
+"""By the clock, after which a prompt's code is taken for one that sleeps; the host waits so much longer for its problem."""
 CHUNK = 1 << 16
 """Bytes that are asked for at once."""
 _SMALL = 1 << 12

@@ -9,7 +9,7 @@ from typing import Any
 from markbook.files.stream import Source
 from markbook.trace import ExpectedCall, Reference, Trace
 from markbook.traces import Probe
-from markbook.traces.chat import ROLES, RunSteps, chat_steps, message_lists, objects_with, with_listeners
+from markbook.traces.chat import ROLES, RunSteps, chat_steps, message_lists, read_objects, with_listeners
 from markbook.traces.plain import (
     bound_value,
     moment,
@@ -74,7 +74,7 @@ class WhoAndWhen:
 
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield one run for each log."""
-        for item in objects_with("history", source, "log"):
+        for item in read_objects(source, "log", "history"):
             yield self._run(item)
 
     def _run(self, item: Record) -> Trace:
@@ -184,7 +184,7 @@ class TauBench:
 
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield one run for each trajectory."""
-        for item in objects_with("traj", source, "trajectory"):
+        for item in read_objects(source, "trajectory", "traj"):
             # tau-bench's tools answer a failed call with a text that begins with "Error".
             chat = chat_steps(rows(item["traj"]), agent="agent", error_prefix="Error")
             info = record(item.get("info"))

@@ -8,7 +8,7 @@ from typing import Any
 from markbook.files.stream import Source
 from markbook.trace import Step, StepKind, Trace, add_known
 from markbook.traces import Probe
-from markbook.traces.chat import RunSteps, objects_with
+from markbook.traces.chat import RunSteps, read_objects
 from markbook.traces.plain import (
     bound_value,
     make_trace,
@@ -41,7 +41,7 @@ class Atif:
 
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield one run for each trajectory."""
-        for item in objects_with("steps", source, "trajectory"):
+        for item in read_objects(source, "trajectory", "steps"):
             yield self._run(item)
 
     def _run(self, item: Record) -> Trace:
@@ -136,11 +136,8 @@ class AgentsEval:
 
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield one run for each object."""
-        for item in source.items():
-            if isinstance(item, dict):
-                yield self._run(item)
-            else:
-                source.problems["not a trace"] += 1
+        for item in read_objects(source, "trace"):
+            yield self._run(item)
 
     def _run(self, item: Record) -> Trace:
         unrecognised = {}

@@ -9,7 +9,7 @@ from typing import Any
 from markbook.files.stream import Source
 from markbook.trace import Step, StepKind, Trace, add_known
 from markbook.traces import Probe
-from markbook.traces.chat import ROLES, RunSteps, objects_with
+from markbook.traces.chat import ROLES, RunSteps, read_objects
 from markbook.traces.plain import moment, number, parse_arguments, read_name, read_text, record, rows, to_list, whole
 from markbook.types import Record
 
@@ -31,11 +31,8 @@ class SweAgent:
 
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield the trajectory as one run."""
-        for item in source.items():
-            if isinstance(item, dict):
-                yield self._run(item)
-            else:
-                source.problems["not a trajectory"] += 1
+        for item in read_objects(source, "trajectory"):
+            yield self._run(item)
 
     def _run(self, item: Record) -> Trace:
         run, history = RunSteps("main"), rows(item.get("history"))
@@ -104,7 +101,7 @@ class MiniSweAgent:
 
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield each trajectory as one run."""
-        for item in objects_with("messages", source, "trajectory"):
+        for item in read_objects(source, "trajectory", "messages"):
             run = _MiniRun("main")
             for message in rows(item["messages"]):
                 run.add(message)

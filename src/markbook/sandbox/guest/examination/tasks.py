@@ -118,8 +118,13 @@ class CompiledTests:
         self.asks = sorted(used - own - {""})
         tree = parse_prompt(prompt) if prompt else None
         parts = [part for test in self.tests for part in self._parse(test) if part]
-        statements = tree and list_given(tree, self.name, used)
-        if not statements:
+        if tree is None:
+            return
+        # every test of a class names it: only where it says what is right does that show nothing
+        own_doubtful = [self.name] * expects_constants(tree, self.name, parts)
+        self.doubtful = own_doubtful
+        statements = list_given(tree, self.name)
+        if not any(isinstance(node, _DEFINITION) or not used.isdisjoint(_list_bound(node)) for node in statements):
             return
         code, values = run_twice(statements)
         theirs, self.changeable = (
@@ -131,7 +136,7 @@ class CompiledTests:
         for node in statements[::-1] * 2:  # what the tests name is made of others
             if not reached.isdisjoint({getattr(node, "name", ""), *_list_bound(node)}):
                 reached |= _list_names(node)
-        self.doubtful = sorted(reached.intersection(theirs))
+        self.doubtful = sorted(reached.intersection(theirs).union(own_doubtful))
         if not values:
             return
         self.of_solution = theirs
@@ -146,7 +151,10 @@ class CompiledTests:
         """Return which constants of the prompt a solution changes, where no right answer says whether it may."""
         tree = parse(code) if self.changeable else None
         asking = parse_prompt(self._prompt) if tree else None
-        return set(self.changeable) & list_changed(_walk(_list_own(tree, asking)), set()) if tree and asking else set()
+        if not (tree and asking):
+            return set()
+        changed = list_changed(_walk(_list_own(tree, asking)), set())
+        return set(self.changeable) & spread_changes(changed, list_given(asking, self.name), set())
 
     def helpers(self, code: str) -> list[Any]:
         """Return what puts the prompt's code before the tests, but for what is this solution's."""
@@ -397,20 +405,100 @@ def _draws(node: ast.AST) -> bool:
 # Which of the names that a benchmark's prompt binds are the tests' own, whatever a solution calls so.
 
 
-_SECONDS = 30
-"""After so long a prompt's code is taken for one that never ends."""
+def expects_constants(prompt: ast.Module, entry: str, tests: list[ast.Module]) -> bool:
+    """Whether tests compare what a solution does with a constant of the class that they test, or one made of it: the solution's, too."""
+    classes = {node.name: node for node in prompt.body if isinstance(node, ast.ClassDef)}
+    others = [node for node in prompt.body if not isinstance(node, _DEFINITION) and entry in _list_names(node)]
+    constants, methods, names = set[str]().union(*map(_list_bound, others)), set[str](), [entry]
+    for name in names:  # and of those that it is based on
+        if definition := classes.pop(name, None):
+            is_record = "dataclass" in "".join(
+                map(ast.dump, definition.decorator_list)
+            )  # its fields are of its objects
+            values = [node for node in definition.body if not (is_record and isinstance(node, ast.AnnAssign))]
+            constants.update(name for node in values if getattr(node, "value", None) for name in _list_targets(node))
+            own = (node for node in ast.walk(definition) if isinstance(node, ast.Attribute) and node.attr.isupper())
+            constants.update(node.attr for node in own if isinstance(node.ctx, ast.Store))
+            methods.update(node.name for node in definition.body if isinstance(node, _DEFINITION))
+            names += [_find_base(base) for base in definition.bases]
+    if not constants:
+        return False
+    functions = {node.name for node in prompt.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    known = functions.union(*map(_list_bound, prompt.body), vars(builtins), list_imported(list(tests)))
+    everywhere = flows(list(_walk(tests)))
+    for test in tests:
+        nodes = list(ast.walk(test))
+        values_by_name = {**everywhere, **flows(nodes)}
+        for node in nodes:
+            sides: list[ast.expr] = []
+            if isinstance(node, ast.Compare):
+                sides = [node.left, *node.comparators]
+            elif isinstance(node, ast.Call) and (_compares(get_called_name(node)) or get_called_name(node) in _CLOSE):
+                sides = node.args
+            looker = _Looker([*names, "candidate", "cls"], constants, methods, known, values_by_name)
+            try:
+                for side in sides:
+                    looker.look(side)
+            except RecursionError:  # a sum of a thousand terms: such a text says nothing
+                return True
+            if looker.reads_constant and looker.asks_solution:
+                return True
+    return False
 
 
-def list_given(prompt: ast.Module, entry: str, used: set[str]) -> list[ast.stmt]:
-    """Return the prompt's code without what names the entry point; nothing if it has no helpers and the tests name none of it."""
-    statements: list[ast.stmt] = []
-    is_used = False
-    for node in prompt.body:
-        if node.name == entry if isinstance(node, _DEFINITION) else entry in _list_names(node):
-            continue
-        is_used = is_used or isinstance(node, _DEFINITION) or not used.isdisjoint(_list_bound(node))
-        statements.append(node)
-    return statements if is_used else []
+_CLOSE = frozenset(("allclose", "array_equal", "isclose"))
+
+
+class _Looker:
+    """What a comparison of a test is made of."""
+
+    def __init__(
+        self,
+        classes: list[str],
+        constants: set[str],
+        methods: set[str],
+        known: set[str],
+        values: dict[str, list[ast.expr]],
+    ) -> None:
+        self._classes, self._constants, self._methods = classes, constants, methods
+        self._known, self._values = known, values
+        self._seen: set[tuple[str, bool]] = set()
+        self.reads_constant = self.asks_solution = False
+
+    def look(self, node: ast.AST, *, is_argument: bool = False) -> None:
+        """Note what a part of it is: what a solution is called with is not what it is compared with."""
+        key = expressions.expression_key(node)
+        if isinstance(node, ast.Attribute) and node.attr in self._constants:
+            is_state = not node.attr.isupper() and _find_base(node) not in self._classes
+            self.reads_constant |= not (is_argument or is_state)
+            self.asks_solution |= is_state
+        elif key in self._values:
+            values = self._values[key] if (key, is_argument) not in self._seen else []
+            self._seen.add((key, is_argument))
+            for value in values:
+                self.look(value, is_argument=is_argument)
+        elif isinstance(node, ast.Name):
+            self.reads_constant |= node.id in self._constants and not is_argument
+            self.asks_solution |= node.id not in self._known
+        elif isinstance(node, ast.Attribute) and node.attr in self._methods:
+            self.asks_solution = True
+        else:
+            is_call = isinstance(node, ast.Call) and _find_base(node.func) not in self._known
+            for part in ast.iter_child_nodes(node):
+                self.look(part, is_argument=is_argument or (is_call and part is not node.func))  # type: ignore[attr-defined]
+
+
+_SECONDS = 30.0
+"""After so much processor time a prompt's code is taken for one that never ends."""
+
+
+def list_given(prompt: ast.Module, entry: str) -> list[ast.stmt]:
+    """Return the prompt's code without what names the entry point."""
+    return [
+        node
+        for node in prompt.body
+        if not (node.name == entry if isinstance(node, _DEFINITION) else entry in _list_names(node))
+    ]
 
 
 def run_twice(statements: list[ast.stmt]) -> tuple[Any, dict[str, tuple[Any, bool]]]:
@@ -430,10 +518,11 @@ def run_twice(statements: list[ast.stmt]) -> tuple[Any, dict[str, tuple[Any, boo
         "__import__": lambda name, *more: own_random() if name == "random" else __import__(name, *more),
     }
     first, again = ({"__name__": "solution", "__builtins__": own} for _ in range(2))
-    before = signal.signal(signal.SIGALRM, _give_up)
+    handlers = {number: signal.signal(number, _give_up) for number in (signal.SIGPROF, signal.SIGALRM)}
     try:
         code = compile(ast.Module(guarded, []), "<prompt>", "exec", dont_inherit=True)
-        signal.setitimer(signal.ITIMER_REAL, _SECONDS, 1)
+        signal.setitimer(signal.ITIMER_PROF, _SECONDS, 1)
+        signal.setitimer(signal.ITIMER_REAL, wire.PROMPT_SECONDS, 1)
         exec(code, first)
         again |= {name: value for name, value in first.items() if isinstance(value, type)}
         exec(code, again)
@@ -441,8 +530,10 @@ def run_twice(statements: list[ast.stmt]) -> tuple[Any, dict[str, tuple[Any, boo
     except BaseException:
         return None, {}
     finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
 
 
 def _give_up(_number: int, _frame: object) -> None:
@@ -485,12 +576,7 @@ def leave_to_solutions(
     theirs.update(reassigned or ())
     if reassigned is None:
         theirs.update(name for name, (value, is_same) in values.items() if is_same and not value)
-    for statement in others * 2:  # what is made of these, and what they are another name of
-        bound = _list_bound(statement)
-        if not theirs.isdisjoint(_list_names(statement)):
-            theirs |= bound
-        if isinstance(statement, ast.Assign) and not theirs.isdisjoint(bound):
-            theirs |= {_find_base(statement.value)} - fixed
+    theirs = spread_changes(theirs, others, fixed)
     theirs.update(name for name, (_, is_same) in values.items() if not is_same)
     theirs.update(node.name for node in definitions if isinstance(node, ast.ClassDef))
     names = values.keys() & set[str]().union(*map(_list_names, (*prompt, *tests)))
@@ -498,8 +584,21 @@ def leave_to_solutions(
     return sorted(names & theirs), sorted(names - theirs - fixed) if reassigned is None else []
 
 
+def spread_changes(changed: set[str], prompt: list[ast.stmt], fixed: set[str]) -> set[str]:
+    """Return the names whose objects change, too, where those of these do: what holds them, and what they hold or are made of."""
+    changed = set(changed)
+    for statement in reversed(prompt):
+        if not changed.isdisjoint(_list_bound(statement)):
+            changed |= _list_names(statement) - fixed
+    for statement in prompt * 2:
+        if not changed.isdisjoint(_list_names(statement)):
+            changed |= _list_bound(statement)
+    return changed
+
+
 _FILLING = frozenset(
     [
+        *("appendleft", "extendleft", "move_to_end", "popleft", "rotate", "subtract"),
         *("add", "append", "clear", "difference_update", "discard", "extend", "insert", "intersection_update", "pop"),
         *("popitem", "remove", "reverse", "setdefault", "sort", "symmetric_difference_update", "update"),
     ]
@@ -512,7 +611,8 @@ _ARRANGING = frozenset(
     ]
 )
 """Functions that change the first thing that they are given."""
-_SAME = frozenset(("assertIs", "assertIsNot"))
+_READING = frozenset(("get", "items", "setdefault", "values"))
+"""Methods that return a part of their object."""
 _DEFINITION = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
@@ -523,8 +623,8 @@ def list_changed(nodes: Iterable[ast.AST], fixed: set[str]) -> set[str]:
     is not changed by that, nor is what a prompt writes down as a number or a text.
     """
     identified, changed = set[str](), set[str]()
-    aliases: list[tuple[str, str]] = []
-    for node in nodes:
+    parts = list(nodes)
+    for node in parts:
         operands: list[ast.expr] = []
         if isinstance(node, ast.Global):
             identified.update(node.names)
@@ -532,8 +632,6 @@ def list_changed(nodes: Iterable[ast.AST], fixed: set[str]) -> set[str]:
             operands = [node.value]
         elif isinstance(node, ast.AugAssign):
             operands = [node.target]
-        elif isinstance(node, ast.Assign):
-            aliases += [(name, _find_base(node.value)) for name in _list_targets(node)]
         elif isinstance(node, ast.Compare) and any(isinstance(how, ast.Is | ast.IsNot) for how in node.ops):
             sides = [node.left, *node.comparators]
             identified.update(() if any(isinstance(side, ast.Constant) for side in sides) else map(_find_base, sides))
@@ -546,15 +644,42 @@ def list_changed(nodes: Iterable[ast.AST], fixed: set[str]) -> set[str]:
             elif called in _SAME or called == "id":
                 identified.update(map(_find_base, node.args))
         changed.update(map(_find_base, operands))
-    for name, base in reversed(aliases):
+        changed.update(part.attr for side in operands for part in ast.walk(side) if isinstance(part, ast.Attribute))
+    for name, base in _list_aliases(parts)[::-1] * 3:
         if name in changed:
             changed.add(base)
     return identified | (changed - fixed)
 
 
+def _list_aliases(nodes: list[ast.AST]) -> list[tuple[str, str]]:
+    """Return pairs of names of which the first, a variable, an attribute or a parameter, may be the second one's object or a part of it."""
+    aliases: list[tuple[str, str]] = []
+    functions = {node.name: node.args for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    for node in nodes:
+        pairs: list[tuple[str, ast.expr]] = []
+        if isinstance(node, ast.Assign):
+            attributes = [target.attr for target in node.targets if isinstance(target, ast.Attribute)]
+            pairs = [(name, node.value) for name in (*_list_targets(node), *attributes)]
+        elif isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
+            aliases += [(name, base) for name in _list_names(node.target) for base in _list_names(node.iter)]
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            parameters, defaults = node.args.args[::-1], node.args.defaults[::-1]
+            pairs = [(parameter.arg, value) for parameter, value in zip(parameters, defaults, strict=False)]
+        elif isinstance(node, ast.Call) and get_called_name(node) in functions:
+            names = [parameter.arg for parameter in functions[get_called_name(node)].args]
+            pairs = [*zip(names[isinstance(node.func, ast.Attribute) :], node.args, strict=False)]
+            pairs += [(option.arg, option.value) for option in node.keywords if option.arg]
+        aliases += [(name, _find_base(value)) for name, value in pairs]
+    return aliases
+
+
+_DEEP = 64 * " "
+"""An indentation that is deeper than that of any method whose head ends a prompt."""
+
+
 def parse_prompt(prompt: str) -> ast.Module | None:
     """Return the syntax tree of a prompt, which may end with the head of the function that is to be completed."""
-    return parse(prompt) or parse(prompt.rstrip() + "\n    pass\n")
+    return parse(prompt) or parse(f"{prompt.rstrip()}\n{_DEEP}pass\n")
 
 
 def list_reassigned(reference: str, prompt: str) -> list[str] | None:
@@ -602,6 +727,11 @@ def _list_targets(statement: ast.AST) -> list[str]:
 
 def _find_base(expression: ast.expr) -> str:
     """Return the name whose object, or a part of it, an expression is; empty for others."""
-    while isinstance(expression, ast.Subscript | ast.Attribute):
-        expression = expression.value
+    while isinstance(expression, ast.Subscript | ast.Attribute | ast.Call):
+        if isinstance(expression, ast.Call):
+            if get_called_name(expression) not in _READING:
+                break
+            expression = expression.func
+        else:
+            expression = expression.value
     return expression.id if isinstance(expression, ast.Name) else ""
