@@ -329,7 +329,7 @@ def sign_answers(
             tool,
             {
                 f"{RIGHT_ANSWER}{sample[0]}": sorted(right) or None,
-                **{f"{kind} of {sample[0]}": content or None for kind, content in prompts.get(sample, {}).items()},
+                **{f"{kind} of {sample[0]}": digest or None for kind, digest in prompts.get(sample, {}).items()},
             },
         )
         for sample, right in texts.items()

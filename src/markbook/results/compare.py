@@ -196,16 +196,16 @@ def read_sheets(
 
 def say_other_inputs(runs: Iterable[Run], planned: Manifest | None = None) -> str:
     """Return which inputs, answers excepted, are not the same in all runs, by the names in run.json; empty if all are."""
-    manifests = [(run, run.manifest.get("config", {}), run.manifest.get("inputs", {})) for run in runs]
-    manifests += [(run, planned.config, planned.inputs) for run, *_ in manifests[:1] if planned is not None]
+    stated = [(run, run.manifest.get("config", {}), run.manifest.get("inputs", {})) for run in runs]
+    stated += [(run, planned.config, planned.inputs) for run, *_ in stated[:1] if planned is not None]
     inputs_by_run: list[dict[str, str]] = []
-    for run, _, inputs in manifests:
+    for run, _, inputs in stated:
         if run.command != FOREIGN:
             is_answer = find_kind(run).is_answer
             inputs_by_run.append({name: value for name, value in inputs.items() if not is_answer(name)})
     names = dict.fromkeys(name for inputs in inputs_by_run for name in inputs)
     others = [name for name in names if len({inputs.get(name) for inputs in inputs_by_run}) > 1]
-    others += find_other_asks([config for run, config, _ in manifests if run.command != FOREIGN])
+    others += find_other_asks([config for run, config, _ in stated if run.command != FOREIGN])
     named = ", ".join(others[:3]) + (f" and {len(others) - 3} more" if len(others) > 3 else "")
     return f"The runs read different inputs ({named}): only samples with equal content are paired." if others else ""
 
