@@ -418,7 +418,7 @@ def test_one_forged_assertion_among_honest_ones_is_found_as_often_as_it_is_the_w
     [
         ("func(2) is not None", OPEN),
         ("func(2) or True", OPEN),
-        ("len(func(2)) >= 0", PROVED),
+        ("len(func(2)) >= 0", OPEN),
         ("func(2) == [2]", PROVED),
         ("isinstance(func(2), list)", PROVED),
         ("func(2)", PROVED),

@@ -140,7 +140,13 @@ MARKED = [
 ]  # fmt: skip
 
 
-OF_THE_ITEM = ("does not parse", "not a regular expression", "has no task", "is not a distance")
+OF_THE_ITEM = (
+    "does not parse",
+    "not a regular expression",
+    "has no task",
+    "is not a distance",
+    "there is no benchmark",
+)
 UNMARKABLE = [case for case in MARKED if any(one in case[1] for one in OF_THE_ITEM)]
 REFUSED = [case for case in MARKED if case not in UNMARKABLE]
 

@@ -10,6 +10,7 @@ import os
 import re
 import secrets
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections import Counter
@@ -202,8 +203,9 @@ class Prebuilt:
         for head, process in self._under.items():
             if process.poll() == 0 and head not in self._ready:
                 _put(*self._made[head])
-            process.kill()
-            process.wait()
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)  # the compiler's own processes, too
+                process.wait()
         self._under, self._ready, self._made = {}, {}, {}
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -294,7 +296,9 @@ class Prebuilt:
             if self._seen[head] > 1 or not _copy_cached(cached, fresh):
                 if self._seen[head] >= _SEEN:
                     command = tool.command(headers.command, {"header": str(path), "made": str(fresh)})
-                    self._under[head] = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                    self._under[head] = subprocess.Popen(
+                        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, process_group=0
+                    )
                 return None
         elif process.poll() != 0:
             return None

@@ -1,9 +1,12 @@
 """Precompiled headers that are kept from run to run."""
 
 import os
+import signal
+import time
 from pathlib import Path
 
 import pytest
+from support.load import PATIENCE, allowed
 
 from markbook.errors import EnvironmentUnfitError
 from markbook.languages import find, toolchain
@@ -75,6 +78,37 @@ def test_a_compiler_at_work_is_ended_and_waited_for(tool, shelf):
 
     assert process.returncode is not None
     assert not one.folder.exists()
+
+
+def test_what_a_compiler_has_started_ends_with_it(tool, shelf):
+    one = shelf()
+    for _ in range(2):
+        one.with_headers(tool, "#include <iostream>\nint x;\n")
+    (process,) = one._under.values()
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    deadline = time.monotonic() + PATIENCE
+    while not (below := children.read_text().split()) and time.monotonic() < deadline:
+        time.sleep(0.001)
+    assert below
+    for pid in below:
+        os.kill(int(pid), signal.SIGSTOP)  # none of them ends by itself
+    one.close()
+
+    deadline = time.monotonic() + allowed(5)
+    while (alive := [pid for pid in below if is_running(pid)]) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    for pid in alive:
+        os.kill(int(pid), signal.SIGKILL)
+    assert alive == []
+    assert not one.folder.exists()
+
+
+def is_running(pid):
+    """Whether a process is there and no zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def test_those_of_another_compiler_are_not_used(tool, shelf, monkeypatch):

@@ -63,7 +63,8 @@ def test_what_tests_import_that_run_beside_a_solution_is_loaded_once_too():
     with Sandbox(workers=1, isolation="weak", dedupe=False) as box:
         ((_, outcome),) = box.run([Job("k", code, sample, Limits(20))])
 
-    assert [(result.passed, result.verdict.value) for result in outcome.tests] == [(True, "in_process")]
+    # who looks into `sys.modules` may have put something there
+    assert [(result.passed, result.verdict.value) for result in outcome.tests] == [(True, "unchecked")]
 
 
 def test_a_module_that_is_not_installed_is_missed_by_who_imports_it(monkeypatch):
