@@ -10,7 +10,7 @@ import ast
 import re
 
 from . import expressions
-from .expressions import get_called_name
+from .expressions import LOOKS_UP, collect_bound_names, flows, get_called_name, trace_names
 from .programs import is_claiming, is_claiming_name, list_asserting, list_entered, list_parts, never_goes_well
 
 TYPE_CHECKING = False
@@ -429,3 +429,66 @@ def _swallows(node: ast.Try | ast.With | ast.AsyncWith, read: set[str]) -> bool:
 
 def _catches(kinds: ast.expr | None) -> bool:
     return any(getattr(kind, "id", "") in _CAUGHT for kind in getattr(kinds, "elts", [kinds]))
+
+
+_CALLING = frozenset(("map", "starmap", "partial", "reduce", "filter"))
+"""What calls its first argument."""
+SAME = frozenset(("assertIs", "assertIsNot"))
+"""What asks whether two things are one: what is made of other arguments may rightly be the same one again."""
+
+
+def makers(nodes: list[ast.AST], names: set[str], tested: set[str]) -> set[str]:
+    """Return by which of these names, as far as they are the solution's, a test makes what it compares with.
+
+    Args:
+        nodes: of the test.
+        names: those that it uses.
+        tested: what the tested object is called there.
+    """
+    maker_names: set[str] = set()
+    theirs = names - collect_bound_names(nodes)
+    if not theirs:
+        return maker_names
+    values_by_name = flows(nodes)
+    # the solution's class or function by another name is one of these, too
+    aliases = {
+        name
+        for name, values in values_by_name.items()
+        if any(isinstance(value, ast.Name) and value.id in theirs for value in values)
+    }
+    names = theirs | aliases
+    for node in nodes:
+        sides: list[ast.expr] = []
+        if isinstance(node, ast.Compare) and not isinstance(node.ops[0], ast.Is | ast.IsNot):
+            sides = [node.left, *node.comparators]
+        elif isinstance(node, ast.Call) and compares(get_called_name(node)):
+            sides = node.args
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in LOOKS_UP:
+            sides = [node.func.value, *node.args]
+        if len(sides) > 1:
+            calls = [
+                {
+                    name
+                    for expression in trace_names(side, values_by_name)
+                    for part in ast.walk(expression)
+                    for name in _called_name(part)
+                }
+                for side in sides
+            ]
+            if sum(not side.isdisjoint(names | tested) for side in calls) > 1:
+                maker_names.update(*calls)
+    return maker_names & names
+
+
+def compares(name: str) -> bool:
+    """Whether what is called so compares what it is given."""
+    return (name.lower().startswith("assert") and name not in SAME) or name == "eq"
+
+
+def _called_name(node: ast.AST) -> set[str]:
+    """Return the names that a call calls: its function's, and what it hands over to be called (`map(Point, ..)`)."""
+    if not isinstance(node, ast.Call):
+        return set()
+    return {
+        part.id for part in (node.func, *node.args[: get_called_name(node) in _CALLING]) if isinstance(part, ast.Name)
+    }

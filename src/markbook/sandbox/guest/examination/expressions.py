@@ -10,12 +10,13 @@ from opcode import opmap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any, ParamSpec, TypeVar
 
     P = ParamSpec("P")
     T = TypeVar("T")
 
+DEFINITION = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _LITERAL = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Constant, ast.UnaryOp, ast.USub, ast.UAdd, ast.Load)
 _MADE = (*_LITERAL, ast.Call, ast.Name, ast.Attribute, ast.keyword)
 _NUMBERS = frozenset(("Decimal", "Fraction", "complex", "float", "int"))
@@ -501,3 +502,93 @@ def inspect(text: str, tree: ast.Module | None, names: list[str], pattern: re.Pa
 def speaks_of_random(text: str) -> bool:
     """Whether a text names a module of Python's that draws numbers, by itself or by another."""
     return "random" in text or "statistics" in text
+
+
+def list_imported(trees: list[ast.Module | None]) -> set[str]:
+    """Return the names that a test imports before it mentions them: whatever the solution calls so is not asked for."""
+    imported: set[str] = set()
+    mentioned: set[str] = set()
+    for statement in (statement for tree in trees if tree for statement in tree.body):
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            names = {(alias.asname or alias.name).partition(".")[0] for alias in statement.names}
+            imported |= names - mentioned
+        mentioned |= {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
+    return imported
+
+
+def collect_bound_names(nodes: list[ast.AST]) -> set[str]:
+    """Return the names that a test gives a meaning itself."""
+    names_bound: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            names_bound.add(node.id)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names_bound.add(node.name)
+        elif isinstance(node, ast.arg):
+            names_bound.add(node.arg)
+        elif isinstance(node, ast.alias):
+            names_bound.add((node.asname or node.name).partition(".")[0])
+        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar | ast.MatchMapping):
+            names_bound.add(getattr(node, "name", None) or getattr(node, "rest", None) or "")
+    return names_bound
+
+
+def list_free(statements: Iterable[ast.AST]) -> set[str]:
+    """Return the names that code takes from elsewhere: what neither it, as a whole, nor the function that uses it binds."""
+    todo, free, bound = [*statements], set[str](), set[str]()
+    members = {id(part) for node in walk_all(todo) if isinstance(node, ast.ClassDef) for part in node.body}
+    for node in todo:  # it grows meanwhile
+        own_name = set() if id(node) in members else {getattr(node, "name", "")}
+        if isinstance(node, ast.ClassDef | ast.Module):
+            bound |= own_name
+            todo += [*node.body, *getattr(node, "decorator_list", ()), *getattr(node, "bases", ())]
+            continue
+        parts = nodes(node)
+        of_scope = collect_bound_names(parts)
+        declared = {name for part in parts if isinstance(part, ast.Global) for name in part.names}
+        free |= declared.union(part.id for part in parts if isinstance(part, ast.Name)) - of_scope
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            bound |= own_name | (declared & of_scope)
+        elif id(node) not in members:
+            bound |= of_scope
+    return free - bound
+
+
+def walk_all(trees: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """Yield all nodes of several trees."""
+    return (node for tree in trees for node in ast.walk(tree))
+
+
+def list_bound(statement: ast.AST) -> set[str]:
+    """Return the names that a statement other than a definition may bind."""
+    if isinstance(statement, DEFINITION):
+        return set()
+    return collect_bound_names(list(ast.walk(statement)))
+
+
+def list_names(statement: ast.AST) -> set[str]:
+    """Return the names that a statement mentions."""
+    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
+
+
+def list_targets(statement: ast.AST) -> list[str]:
+    """Return the names that an assignment binds; none of another statement."""
+    targets = getattr(statement, "targets", None) or [getattr(statement, "target", ast.Pass())]
+    return [
+        node.id
+        for target in targets
+        for node in ast.walk(target)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    ]
+
+
+def find_base(expression: ast.expr) -> str:
+    """Return the name whose object, or a part of it, an expression is; empty for others."""
+    while isinstance(expression, ast.Subscript | ast.Attribute | ast.Call):
+        if isinstance(expression, ast.Call):
+            if get_called_name(expression) not in ("get", "items", "setdefault", "values"):
+                break
+            expression = expression.func
+        else:
+            expression = expression.value
+    return expression.id if isinstance(expression, ast.Name) else ""

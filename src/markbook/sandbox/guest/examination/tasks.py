@@ -12,15 +12,15 @@ from collections import Counter, OrderedDict, deque
 from .. import wire
 from ..marking import Compiled
 from . import expressions, rules
-from .claims import cannot_fail, find_claim, list_inert, required_parts, unheard_parts
-from .expressions import LOOKS_UP, flows, get_called_name, parse, trace_names
+from .claims import SAME, cannot_fail, compares, find_claim, list_inert, makers, required_parts, unheard_parts
+from .expressions import DEFINITION, find_base, flows, get_called_name, list_bound, list_names, parse, walk_all
 from .lending import Lending
 from .programs import BrokenTest, compile_test, portable, repeated_parts
 from .separation import leaves_traces, names_used, own_random, runs_beside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from typing import Any, NotRequired, TypedDict
 
     from .mutation_canary import Canary
@@ -121,7 +121,7 @@ class CompiledTests:
                 self._add_rule(test)
             else:
                 names = self._add(test)
-                own |= list_imported(self._parse(test)) - used
+                own |= expressions.list_imported(self._parse(test)) - used
                 used |= names
         self.asks = sorted(used - own - {""})
         if not prompt:
@@ -139,19 +139,19 @@ class CompiledTests:
         code, values = run_twice(statements) if tree else (None, {})
         if code is None or tree is None:
             # where nobody can say what a prompt makes, it may be whatever it mentions
-            calls = {get_called_name(node) for node in _walk(parts) if isinstance(node, ast.Call)}
+            calls = {get_called_name(node) for node in walk_all(parts) if isinstance(node, ast.Call)}
             theirs = set(re.findall(r"\w+", prompt)) - vars(builtins).keys() - (set() if self.name else calls)
             self.doubtful = sorted((named & theirs).union(own_doubtful))
             return
         theirs, self.changeable, links = leave_to_solutions(statements, values, parts, changed, left_out)
         is_class = any(isinstance(node, ast.ClassDef) and node.name == self.name for node in tree.body)
         # `expects_constants` says of objects of the tested class whether they are what is expected
-        reached = spread(named.difference(*map(_list_bound, left_out if is_class else ())), links)
+        reached = spread(named.difference(*map(list_bound, left_out if is_class else ())), links)
         self.doubtful = sorted(reached.intersection(theirs).union(own_doubtful))
         self.of_solution = sorted(theirs)
         self.asks = sorted({*self.asks, *self.of_solution})
         self.leaves_traces |= leaves_traces(expressions.nodes(ast.Module(statements, [])))
-        mentioned = values.keys() & named.union(*map(_list_names, statements))
+        mentioned = values.keys() & named.union(*map(list_names, statements))
         self.given = sorted(mentioned - set(theirs))
         # a name that the solution has, too, is not to keep the prompt's code from making its own
         clear = "".join(f"try: del {name}\nexcept NameError: pass\n" for name in self.given)
@@ -166,7 +166,7 @@ class CompiledTests:
     def _list_taken(self) -> set[str]:
         """Return the names that the tests take from elsewhere, but for what they test."""
         trees = ([part for part in self._parse(test) if part] for test in self.tests)
-        return set[str]().union(*map(list_free, trees)) - self._entry
+        return set[str]().union(*map(expressions.list_free, trees)) - self._entry
 
     @expressions.pause_clock
     def list_living(self, code: str) -> list[str]:
@@ -175,7 +175,7 @@ class CompiledTests:
             return []
         if self._living is None:
             prompt = parse_prompt(self._prompt) if self.before else None
-            of_prompt = list_free(list_given(prompt, self.name)) if prompt else set()
+            of_prompt = expressions.list_free(list_given(prompt, self.name)) if prompt else set()
             self._living = (self._list_taken() | of_prompt) - self._entry - vars(builtins).keys()
         return sorted(self._living.difference(self.given) | (self._living & self.changed_by(code)))
 
@@ -201,10 +201,10 @@ class CompiledTests:
         nodes = expressions.nodes(tree) if tree else []
         if any(getattr(node, "id", getattr(node, "attr", "")) in _PATCHING for node in nodes):
             return True
-        imports = _collect_bound_names([node for node in nodes if isinstance(node, ast.alias)])
-        own = _collect_bound_names(nodes) - imports
+        imports = expressions.collect_bound_names([node for node in nodes if isinstance(node, ast.alias)])
+        own = expressions.collect_bound_names(nodes) - imports
         stored = (node for node in nodes if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load))
-        return any((base := _find_base(node)) and base not in own for node in stored)
+        return any((base := find_base(node)) and base not in own for node in stored)
 
     def helpers(self, code: str) -> list[Any]:
         """Return what puts the prompt's code before the tests, but for what is this solution's."""
@@ -353,103 +353,11 @@ class CompiledTests:
         return entry, [*self.aliases, *more], self.helpers(code), self.list_living(code)
 
 
-def list_imported(trees: list[ast.Module | None]) -> set[str]:
-    """Return the names that a test imports before it mentions them: whatever the solution calls so is not asked for."""
-    imported: set[str] = set()
-    mentioned: set[str] = set()
-    for statement in (statement for tree in trees if tree for statement in tree.body):
-        if isinstance(statement, ast.Import | ast.ImportFrom):
-            names = {(alias.asname or alias.name).partition(".")[0] for alias in statement.names}
-            imported |= names - mentioned
-        mentioned |= {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
-    return imported
-
-
 _DRAWN = frozenset(("random", "secrets", "uuid", "uuid4", "urandom", "default_rng", "RandomState", "randint", "randn"))
 """What gives numbers that nobody wrote into a test."""
 _CLAIMS = ("assertion", "inspection", "pattern")
-_CALLING = frozenset(("map", "starmap", "partial", "reduce", "filter"))
-"""What calls its first argument."""
-_SAME = frozenset(("assertIs", "assertIsNot"))
-"""What asks whether two things are one: what is made of other arguments may rightly be the same one again."""
-
-
 _PATCHING = frozenset(("__dict__", "__import__", "delattr", "import_module", "modules", "setattr", "vars"))
 """By what a part of a module can be replaced beside an assignment to it."""
-
-
-def makers(nodes: list[ast.AST], names: set[str], tested: set[str]) -> set[str]:
-    """Return by which of these names, as far as they are the solution's, a test makes what it compares with.
-
-    Args:
-        nodes: of the test.
-        names: those that it uses.
-        tested: what the tested object is called there.
-    """
-    maker_names: set[str] = set()
-    theirs = names - _collect_bound_names(nodes)
-    if not theirs:
-        return maker_names
-    values_by_name = flows(nodes)
-    # the solution's class or function by another name is one of these, too
-    aliases = {
-        name
-        for name, values in values_by_name.items()
-        if any(isinstance(value, ast.Name) and value.id in theirs for value in values)
-    }
-    names = theirs | aliases
-    for node in nodes:
-        sides: list[ast.expr] = []
-        if isinstance(node, ast.Compare) and not isinstance(node.ops[0], ast.Is | ast.IsNot):
-            sides = [node.left, *node.comparators]
-        elif isinstance(node, ast.Call) and _compares(get_called_name(node)):
-            sides = node.args
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in LOOKS_UP:
-            sides = [node.func.value, *node.args]
-        if len(sides) > 1:
-            calls = [
-                {
-                    name
-                    for expression in trace_names(side, values_by_name)
-                    for part in ast.walk(expression)
-                    for name in _called_name(part)
-                }
-                for side in sides
-            ]
-            if sum(not side.isdisjoint(names | tested) for side in calls) > 1:
-                maker_names.update(*calls)
-    return maker_names & names
-
-
-def _compares(name: str) -> bool:
-    """Whether what is called so compares what it is given."""
-    return (name.lower().startswith("assert") and name not in _SAME) or name == "eq"
-
-
-def _called_name(node: ast.AST) -> set[str]:
-    """Return the names that a call calls: its function's, and what it hands over to be called (`map(Point, ..)`)."""
-    if not isinstance(node, ast.Call):
-        return set()
-    return {
-        part.id for part in (node.func, *node.args[: get_called_name(node) in _CALLING]) if isinstance(part, ast.Name)
-    }
-
-
-def _collect_bound_names(nodes: list[ast.AST]) -> set[str]:
-    """Return the names that a test gives a meaning itself."""
-    names_bound: set[str] = set()
-    for node in nodes:
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            names_bound.add(node.id)
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            names_bound.add(node.name)
-        elif isinstance(node, ast.arg):
-            names_bound.add(node.arg)
-        elif isinstance(node, ast.alias):
-            names_bound.add((node.asname or node.name).partition(".")[0])
-        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar | ast.MatchMapping):
-            names_bound.add(getattr(node, "name", None) or getattr(node, "rest", None) or "")
-    return names_bound
 
 
 def _draws(node: ast.AST) -> bool:
@@ -466,24 +374,24 @@ def _draws(node: ast.AST) -> bool:
 def expects_constants(prompt: ast.Module, entry: str, tests: list[ast.Module]) -> bool:
     """Whether tests compare what a solution does with a constant of the class that they test, or one made of it: the solution's, too."""
     classes = {node.name: node for node in prompt.body if isinstance(node, ast.ClassDef)}
-    others = [node for node in prompt.body if not isinstance(node, _DEFINITION) and entry in _list_names(node)]
-    constants, methods, names = set[str]().union(*map(_list_bound, others)), set[str](), [entry]
+    others = [node for node in prompt.body if not isinstance(node, DEFINITION) and entry in list_names(node)]
+    constants, methods, names = set[str]().union(*map(list_bound, others)), set[str](), [entry]
     for name in names:  # and of those that it is based on
         if definition := classes.pop(name, None):
-            is_record = "dataclass" in "".join(
-                map(ast.dump, definition.decorator_list)
-            )  # its fields are of its objects
+            is_record = "dataclass" in "".join(map(ast.dump, definition.decorator_list))  # fields are of its objects
             values = [node for node in definition.body if not (is_record and isinstance(node, ast.AnnAssign))]
-            constants.update(name for node in values if getattr(node, "value", None) for name in _list_targets(node))
+            constants.update(
+                name for node in values if getattr(node, "value", None) for name in expressions.list_targets(node)
+            )
             own = (node for node in ast.walk(definition) if isinstance(node, ast.Attribute) and node.attr.isupper())
             constants.update(node.attr for node in own if isinstance(node.ctx, ast.Store))
-            methods.update(node.name for node in definition.body if isinstance(node, _DEFINITION))
-            names += [_find_base(base) for base in definition.bases]
+            methods.update(node.name for node in definition.body if isinstance(node, DEFINITION))
+            names += [find_base(base) for base in definition.bases]
     if not constants:
         return False
     functions = {node.name for node in prompt.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
-    known = functions.union(*map(_list_bound, prompt.body), vars(builtins), list_imported(list(tests)))
-    everywhere = flows(list(_walk(tests)))
+    known = functions.union(*map(list_bound, prompt.body), vars(builtins), expressions.list_imported(list(tests)))
+    everywhere = flows(list(walk_all(tests)))
     for test in tests:
         nodes = list(ast.walk(test))
         values_by_name = {**everywhere, **flows(nodes)}
@@ -491,7 +399,7 @@ def expects_constants(prompt: ast.Module, entry: str, tests: list[ast.Module]) -
             sides: list[ast.expr] = []
             if isinstance(node, ast.Compare):
                 sides = [node.left, *node.comparators]
-            elif isinstance(node, ast.Call) and (_compares(get_called_name(node)) or get_called_name(node) in _CLOSE):
+            elif isinstance(node, ast.Call) and (compares(get_called_name(node)) or get_called_name(node) in _CLOSE):
                 sides = node.args
             looker = _Looker([*names, "candidate", "cls"], constants, methods, known, values_by_name)
             try:
@@ -527,7 +435,7 @@ class _Looker:
         """Note what a part of it is: what a solution is called with is not what it is compared with."""
         key = expressions.expression_key(node)
         if isinstance(node, ast.Attribute) and node.attr in self._constants:
-            is_state = not node.attr.isupper() and _find_base(node) not in self._classes
+            is_state = not node.attr.isupper() and find_base(node) not in self._classes
             self.reads_constant |= not (is_argument or is_state)
             self.asks_solution |= is_state
         elif key in self._values:
@@ -541,7 +449,7 @@ class _Looker:
         elif isinstance(node, ast.Attribute) and node.attr in self._methods:
             self.asks_solution = True
         else:
-            is_call = isinstance(node, ast.Call) and _find_base(node.func) not in self._known
+            is_call = isinstance(node, ast.Call) and find_base(node.func) not in self._known
             for part in ast.iter_child_nodes(node):
                 self.look(part, is_argument=is_argument or (is_call and part is not node.func))  # type: ignore[attr-defined]
 
@@ -555,7 +463,7 @@ def list_given(prompt: ast.Module, entry: str) -> list[ast.stmt]:
     return [
         node
         for node in prompt.body
-        if not (node.name == entry if isinstance(node, _DEFINITION) else entry in _list_names(node))
+        if not (node.name == entry if isinstance(node, DEFINITION) else entry in list_names(node))
     ]
 
 
@@ -584,11 +492,8 @@ def run_twice(statements: list[ast.stmt]) -> tuple[Any, dict[str, tuple[Any, boo
         exec(code, first)
         again |= {name: value for name, value in first.items() if isinstance(value, type)}
         exec(code, again)
-        return code, {
-            name: (value, _is_same(value, again.get(name)))
-            for name, value in first.items()
-            if name not in ("__name__", "__builtins__")
-        }
+        values = {name: (value, _is_same(value, again.get(name))) for name, value in first.items()}
+        return code, {name: pair for name, pair in values.items() if name not in ("__name__", "__builtins__")}
     except BaseException:
         return None, {}
     finally:
@@ -656,7 +561,7 @@ def leave_to_solutions(
         reassigned: what a right answer changes; None if none is known: then what is empty may be there to be filled.
         left_out: statements of the prompt that are not run.
     """
-    definitions = [node for node in prompt if isinstance(node, _DEFINITION)]
+    definitions = [node for node in prompt if isinstance(node, DEFINITION)]
     functions = {node.name for node in definitions if not isinstance(node, ast.ClassDef)}
     depths = {name: measure_depth(value) for name, (value, _) in values.items()}
     levels = [list_changed(definitions), list_changed(left_out), list_changed(tests, lends=True), reassigned or {}]
@@ -667,30 +572,28 @@ def leave_to_solutions(
     theirs = spread(theirs, links, {name for name in depths if not depths[name] or name in functions})
     theirs.update(name for name, (_, is_same) in values.items() if not is_same and name not in functions)
     theirs.update(node.name for node in definitions if isinstance(node, ast.ClassDef))
-    theirs &= values.keys() & set[str]().union(*map(_list_names, (*prompt, *tests)))
+    theirs &= values.keys() & set[str]().union(*map(list_names, (*prompt, *tests)))
     # what a function of the prompt notes of its calls is noted by the solution's
-    theirs |= functions & {_find_base(node) for node in _walk(tests) if isinstance(node, ast.Attribute)}
-    theirs = theirs.union(*map(_list_bound, left_out))
-    changeable = (
-        sorted((name, depths[name]) for name in depths.keys() - theirs - functions) if reassigned is None else []
-    )
+    theirs |= functions & {find_base(node) for node in walk_all(tests) if isinstance(node, ast.Attribute)}
+    theirs = theirs.union(*map(list_bound, left_out))
+    others = depths.keys() - theirs - functions if reassigned is None else set()
+    changeable = sorted((name, depths[name]) for name in others)
     return theirs, [pair for pair in changeable if not isinstance(values[pair[0]][0], types.ModuleType | type)], links
 
 
 def link(statements: list[ast.stmt], depths: dict[str, int]) -> Links:
     """Return for each statement which names it makes or changes, which it mentions, itself and by what it calls, and whether it is run."""
-    definitions = {node.name: node for node in statements if isinstance(node, _DEFINITION)}
+    definitions = {node.name: node for node in statements if isinstance(node, DEFINITION)}
     links: Links = []
     for statement in statements:
         parts, mentioned = [statement], set[str]()
         for part in parts:  # it grows meanwhile
-            names = _list_names(part) - mentioned
+            names = list_names(part) - mentioned
             mentioned |= names
             parts += [definitions[name] for name in names & definitions.keys() if definitions[name] not in parts]
-        is_run = not isinstance(statement, _DEFINITION) or bool(
-            statement.decorator_list or getattr(statement, "bases", ())
-        )
-        changes = _list_bound(statement) | {getattr(statement, "name", "")} - {""}
+        has_more = bool(getattr(statement, "decorator_list", ()) or getattr(statement, "bases", ()))
+        is_run = has_more or not isinstance(statement, DEFINITION)
+        changes = list_bound(statement) | {getattr(statement, "name", "")} - {""}
         if is_run:
             changes |= {name for name, level in list_changed(parts).items() if level < depths.get(name, 0)}
         links.append((changes, mentioned, is_run))
@@ -732,7 +635,6 @@ _ARRANGING = frozenset(
     ]
 )
 """Functions by which a test changes the first thing that it gives them."""
-_DEFINITION = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _METHODS = frozenset(name for kind in (*_MAPPINGS, *_SEQUENCES) for name in dir(kind))
 
 
@@ -751,7 +653,7 @@ def list_changed(trees: Iterable[ast.AST], *, lends: bool = False) -> dict[str, 
         nodes = list(ast.walk(tree))
         parents = {child: node for node in nodes for child in ast.iter_child_nodes(node)}
         declared = {name for node in nodes if isinstance(node, ast.Global) for name in node.names}
-        reads = (_LOOKING | _TAKING) - _collect_bound_names(nodes)
+        reads = (_LOOKING | _TAKING) - expressions.collect_bound_names(nodes)
         for node in nodes:
             level: int | None = None
             name = getattr(node, "id", "")
@@ -795,7 +697,7 @@ def find_level(node: ast.AST, parents: dict[ast.AST, ast.AST], reads: frozenset[
             node = outer
         elif isinstance(outer, ast.Call) and node is not outer.func:
             called = get_called_name(outer)
-            if called in _SAME or called == "id":
+            if called in SAME or called == "id":
                 return -1
             is_seen = called in _LOOKING & reads or (lends and called not in _ARRANGING)
             return None if is_seen else level + (called in _TAKING & reads)
@@ -831,78 +733,20 @@ def list_reassigned(reference: str, prompt: str) -> dict[str, int] | None:
     if tree is None or asking is None:
         return None
     own = _list_own(tree, asking)
-    replaced = [name for node in _walk(own) if isinstance(node, ast.Global) for name in node.names]
-    return list_changed(own) | dict.fromkeys((*replaced, *(name for node in own for name in _list_targets(node))), -1)
+    replaced = [name for node in walk_all(own) if isinstance(node, ast.Global) for name in node.names]
+    return list_changed(own) | dict.fromkeys(
+        (*replaced, *(name for node in own for name in expressions.list_targets(node))), -1
+    )
 
 
 def is_idle(statement: ast.stmt, named: set[str]) -> bool:
     """Whether a statement of a prompt makes nothing that tests name, themselves or by what else it makes."""
     is_import = isinstance(statement, ast.Import | ast.ImportFrom) and statement.names[0].name != "*"
     is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-    return is_text or (is_import and named.isdisjoint(_list_bound(statement)))
-
-
-def list_free(statements: Iterable[ast.AST]) -> set[str]:
-    """Return the names that code takes from elsewhere: what neither it, as a whole, nor the function that uses it binds."""
-    todo, free, bound = [*statements], set[str](), set[str]()
-    members = {id(part) for node in _walk(todo) if isinstance(node, ast.ClassDef) for part in node.body}
-    for node in todo:  # it grows meanwhile
-        own_name = set() if id(node) in members else {getattr(node, "name", "")}
-        if isinstance(node, ast.ClassDef | ast.Module):
-            bound |= own_name
-            todo += [*node.body, *getattr(node, "decorator_list", ()), *getattr(node, "bases", ())]
-            continue
-        nodes = expressions.nodes(node)
-        of_scope = _collect_bound_names(nodes)
-        declared = {name for part in nodes if isinstance(part, ast.Global) for name in part.names}
-        free |= {part.id for part in nodes if isinstance(part, ast.Name)} - of_scope
-        free |= declared - of_scope
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            bound |= own_name | (declared & of_scope)
-        elif id(node) not in members:
-            bound |= of_scope
-    return free - bound
+    return is_text or (is_import and named.isdisjoint(list_bound(statement)))
 
 
 def _list_own(tree: ast.Module, prompt: ast.Module) -> list[ast.stmt]:
     """Return the statements of a solution that are not word for word its prompt's."""
     of_prompt = {ast.dump(statement) for statement in prompt.body}
     return [statement for statement in tree.body if ast.dump(statement) not in of_prompt]
-
-
-def _walk(trees: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    return (node for tree in trees for node in ast.walk(tree))
-
-
-def _list_bound(statement: ast.AST) -> set[str]:
-    """Return the names that a statement other than a definition may bind."""
-    if isinstance(statement, _DEFINITION):
-        return set()
-    return _collect_bound_names(list(ast.walk(statement)))
-
-
-def _list_names(statement: ast.AST) -> set[str]:
-    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
-
-
-def _list_targets(statement: ast.AST) -> list[str]:
-    """Return the names that an assignment binds; none of another statement."""
-    targets = getattr(statement, "targets", None) or [getattr(statement, "target", ast.Pass())]
-    return [
-        node.id
-        for target in targets
-        for node in ast.walk(target)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    ]
-
-
-def _find_base(expression: ast.expr) -> str:
-    """Return the name whose object, or a part of it, an expression is; empty for others."""
-    while isinstance(expression, ast.Subscript | ast.Attribute | ast.Call):
-        if isinstance(expression, ast.Call):
-            if get_called_name(expression) not in ("get", "items", "setdefault", "values"):
-                break
-            expression = expression.func
-        else:
-            expression = expression.value
-    return expression.id if isinstance(expression, ast.Name) else ""
