@@ -37,7 +37,7 @@ class Fault:
 _LAST = "test_every_operation_of_the_disk_may_be_the_last"
 TABLE = (
     Fault(
-        "R1", "kill -9 at any moment", "`--resume` gives the same bytes; no acknowledged work is lost or repeated",
+        "R1", "kill -9 at any moment", "`--resume` gives identical files; no acknowledged work is lost or repeated",
         _with(
             {name: (f"{_C}::{_LAST}[[]killed-{name}]",) for name in ("exam", "run", "review")},
             all=("test_store_crash.py::*", "test_store_faults.py::test_killed_process*"),
@@ -49,9 +49,9 @@ TABLE = (
             ),
         ),
     ),
-    Fault("R2", "power loss", "the same; at most the last group of rows, not yet acknowledged, is repeated", {"all": ("test_store_crash.py::*",)}),
+    Fault("R2", "power loss", "as R1, but the last group of rows that was not yet acknowledged may be repeated", {"all": ("test_store_crash.py::*",)}),
     Fault(
-        "R3", "disk full", "exit 74 with the path and how to free space; `--resume` then gives the same bytes",
+        "R3", "disk full", "exit 74; the message names the path and says how to free space; `--resume` then gives identical files",
         _with(
             {name: (f"{_C}::{_LAST}[[]failing-{name}]",) for name in ("exam", "run", "review")},
             all=("test_store_faults.py::test_full_disk*",),
@@ -76,7 +76,7 @@ TABLE = (
         },
     ),
     Fault(
-        "R7", "duplicate or unknown ids", "refused, collapsed, numbered or counted, and named",
+        "R7", "duplicate or unknown ids", "refused, merged, numbered or counted; the message names them",
         {
             "exam": (
                 "test_answers.py::*repeat*", "test_answers.py::*number*", "test_answers.py::*unknown*",
@@ -93,7 +93,7 @@ TABLE = (
         },
     ),
     Fault(
-        "R8", "solutions that crash, exhaust memory or flood the output; lost workers", "only that solution is affected; a lost worker is one line of output",
+        "R8", "solutions that crash, exhaust memory or flood the output; lost workers", "only that solution is affected; a lost worker causes one line of output",
         {
             "exam": ("test_exam_reliability.py::*killer*",),
             "run": ("test_pass_at_k.py::*", f"{_H}::test_a_models_own_words*"),
@@ -165,7 +165,7 @@ TABLE = (
         {"exam": ("test_exam_reliability.py::*memory_does*",), "review": (f"{_H}::test_memory_of_reviews*",)},
     ),
     Fault(
-        "R20", "determinism", "the same bytes for any worker count, hash seed and row order",
+        "R20", "determinism", "identical files for any worker count, hash seed and row order",
         _with(
             _each("test_the_hash_seed"),
             exam=("test_exam.py::*worker_count*", "test_exam_reliability.py::*hash_seed*"),
@@ -178,7 +178,7 @@ TABLE = (
         _with(_asking("test_an_ended_run_leaves_nothing"), exam=("test_exam_reliability.py::test_ended_run*",)),
     ),
     Fault(
-        "R22", "other platforms, weak isolation", "known right and empty programs run first; unsupported work is refused, never scored 0",
+        "R22", "other platforms, weak isolation", "a known correct and an empty program run first; unsupported work is refused, never scored 0",
         {"all": ("test_self_check.py::*", "test_sandbox.py::*refuse*")},
     ),
 )  # fmt: skip

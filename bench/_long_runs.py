@@ -152,10 +152,10 @@ def killed_run(seconds: float = 500.0) -> str:
             break  # all kills are done, or the run was quicker than the next one
         (out,) = (folder / "out").glob("evaluation_*")
         rows = sum(1 for line in (out / "m" / "test_results.jsonl").open())
-        same = "the same bytes" if _digest(out) == _digest(whole) else "OTHER BYTES"
+        same = "files identical to those of" if _digest(out) == _digest(whole) else "OTHER FILES than"
     return (
         f"A run of {ATTEMPTS:,} attempts was killed {kills} times with SIGKILL and resumed. Some kills came during the start, some "
-        f"while the reports were written, the others during the evaluation. The result: {rows:,} rows, {same} as an uninterrupted "
+        f"while the reports were written, the others during the evaluation. The result: {rows:,} rows, {same} an uninterrupted "
         f"run, {orphans} processes left behind."
     )
 

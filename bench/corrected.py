@@ -198,7 +198,7 @@ def main():
     parser.add_argument("--only", default="", help="regimes whose name holds this")
     asked = parser.parse_args()
     trials = asked.trials
-    print("| regime | labels of items | covered | with a warning | no interval | width | correlation |")
+    print("| regime | labelled items | coverage | with a warning | no interval | width | correlation |")
     print("|---|---|---|---|---|---|---|")
     for name, regime in REGIMES.items():
         if asked.only not in name:

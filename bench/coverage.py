@@ -77,13 +77,13 @@ SHAPES: Mapping[str, Shape] = {
     "uniform": Shape(lambda rng, n: rng.random(n), 0.5, "uniform on 0..1"),
     "u-shaped": Shape(lambda rng, n: rng.beta(0.5, 0.5, n), 0.5, "Beta(.5, .5)"),
     "skewed": Shape(lambda rng, n: rng.beta(1, 4, n), 0.2, "Beta(1, 4)"),
-    "bimodal": Shape(_with_ends(0.4, 0.4, lambda rng, n: rng.random(n)), 0.5, "40 % 0, 40 % 1, the rest uniform"),
-    "ceiling": Shape(_with_ends(0.0, 0.6, lambda rng, n: rng.beta(4, 1, n)), 0.92, "60 % 1, the rest Beta(4, 1)"),
+    "bimodal": Shape(_with_ends(0.4, 0.4, lambda rng, n: rng.random(n)), 0.5, "40 % at 0, 40 % at 1, the rest uniform"),
+    "ceiling": Shape(_with_ends(0.0, 0.6, lambda rng, n: rng.beta(4, 1, n)), 0.92, "60 % at 1, the rest Beta(4, 1)"),
 }
 HARD: Mapping[str, Shape] = {
     "solved": Shape(lambda rng, n: rng.beta(0.5, 0.05, n), 0.5 / 0.55, "Beta(.5, .05): nearly all 1, a few near 0"),
-    "97 % at 1": Shape(_with_ends(0.0, 0.97, lambda rng, n: rng.random(n)), 0.985, "97 % 1, the rest uniform"),
-    "95 % at 0": Shape(_with_ends(0.95, 0.0, lambda rng, n: rng.random(n)), 0.025, "95 % 0, the rest uniform"),
+    "97 % at 1": Shape(_with_ends(0.0, 0.97, lambda rng, n: rng.random(n)), 0.985, "97 % at 1, the rest uniform"),
+    "95 % at 0": Shape(_with_ends(0.95, 0.0, lambda rng, n: rng.random(n)), 0.025, "95 % at 0, the rest uniform"),
     "pass@5 of 10": _pass_at(10, 5),
     "pass@10 of 20": _pass_at(20, 10),
     "pass@2 of 10": _pass_at(10, 2, 2, 1),
@@ -93,9 +93,9 @@ HARD: Mapping[str, Shape] = {
 }
 """What few values cannot show: most samples hold none of the rare low marks."""
 OPEN: Mapping[str, Shape] = {
-    "normal": Shape(lambda rng, n: rng.normal(1, 0.3, n), 1.0, "no ends: normal"),
-    "gamma": Shape(lambda rng, n: rng.gamma(1, 1, n), 1.0, "no ends: Gamma(1)"),
-    "lognormal": Shape(lambda rng, n: rng.lognormal(0, 1, n), math.exp(0.5), "no ends: lognormal"),
+    "normal": Shape(lambda rng, n: rng.normal(1, 0.3, n), 1.0, "unbounded range: normal"),
+    "gamma": Shape(lambda rng, n: rng.gamma(1, 1, n), 1.0, "unbounded range: Gamma(1)"),
+    "lognormal": Shape(lambda rng, n: rng.lognormal(0, 1, n), math.exp(0.5), "unbounded range: lognormal"),
 }
 WHOLE: Mapping[str, Shape] = {
     "half": Shape(lambda rng, n: (rng.random(n) < 0.5).astype(float), 0.5, "right or wrong, half right"),
@@ -312,7 +312,7 @@ def print_table(trials: int, n_resamples: int) -> None:
     for kind, words in {
         "equal": "ten items in each, half right, intraclass correlation .3 before the cut",
         "unequal": "1 to 29 items in each",
-        "rare": "ten in each, 3 % wrong, most of them together",
+        "rare": "ten in each, 3 % wrong, most of these in the same clusters",
         "ceiling": "ten in each, 60 % at 1, the rest Beta(4, 1), correlation .6",
     }.items():
         cells = [_cell(covered_clusters(n, kind, trials=trials), f"{words}, {n} clusters", quiet) for n in CLUSTERS]

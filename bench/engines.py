@@ -15,7 +15,7 @@ from concurrent.futures import Executor
 from pathlib import Path
 
 from markbook import plugins
-from markbook.runs.tasks.grading import measure_piece
+from markbook.metrics.measure import measure_piece
 
 WORDS = (Path(__file__).resolve().parents[1] / "README.md").read_text(encoding="utf-8").split()
 

@@ -130,7 +130,7 @@ ISOLATION = {
     OURS: "namespaces, no network, tests isolated from the solution",
     "LiveCodeBench": NONE,
     "SandboxFusion": "its server's setting; none unless set up",
-    "Inspect": "none in `local`; Docker is its usual one",
+    "Inspect": "none in `local`; usually Docker",
 }
 
 
@@ -237,7 +237,7 @@ class Peers:
             self.absent.append("LiveCodeBench: needs --livecodebench, a checkout")
             return []
         arms = {
-            "ours": Arm(f"{OURS}, reading and writing", metadata.version("markbook")),
+            "ours": Arm(f"{OURS}, programs that read stdin", metadata.version("markbook")),
             "theirs": Arm("LiveCodeBench", ""),
         }
         asked = subprocess.run(
@@ -295,7 +295,7 @@ def table(arms: list[Arm], pairs: list[Arm], times: list[int], rounds: int) -> s
     """Return the table; the last column of each number says how many times as long as ours an arm took."""
     heads = ["what", "version", "isolation"]
     for number in times:
-        heads += [f"samples/s, {number} a problem", "CPU ms", "speed-up"]
+        heads += [f"samples/s, {number} per problem", "CPU ms", "speed-up"]
     lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
     lines += [arm.line(arms[0], times) for arm in arms]
     lines += [arm.line(pairs[0], times) for arm in pairs]

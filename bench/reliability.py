@@ -133,7 +133,7 @@ def _page(kept: dict[str, Any]) -> str:
     lines = [
         "# Reliability",
         "",
-        "This page lists possible faults and what Markbook does in each case. Then come the tests and the results of their last run.",
+        "This page lists possible faults, what Markbook does in each case, and the tests with the results of their last run.",
         "`python -m bench.reliability` writes it.",
         "",
         "| # | fault | what happens |",

@@ -8,7 +8,8 @@ python -m bench.serve agree HumanEval.jsonl.gz --answers ANSWERS.jsonl
 python -m bench.serve run_code [--times 200]
 
 rate      every canonical solution `--times` times, each unlike the others by a comment: samples/s of the sandbox as an
-          exam uses it, and through HTTP in batches of 64, in turns
+          exam uses it, and through HTTP in batches of 64, in turns: with the attempts at a task side by side, as trainers
+          send them, and with every task once before any comes again. The sandbox has all of them at once
 latency   one trivial attempt a request, sent by the clock whether or not earlier ones are answered: p50, p99 at a share
           of what the server can do, which is measured first
 overload  the same above what it can do: how many 429, how many answered, and how memory grew
@@ -120,28 +121,32 @@ def rate(options: argparse.Namespace) -> None:
     from markbook.sandbox import Sandbox
     from markbook.sandbox.record_store import default_cache
 
-    found: dict[str, list[float]] = {"sandbox": [], "http": []}
+    found: dict[str, list[float]] = {"sandbox": [], "together": [], "apart": []}
     folder = str(Path(options.benchmark).parent)
     different = 0
     with server("--benchmarks", folder) as (_, port):
         for turn in range(options.rounds + 1):
-            jobs, items = canonical(options.benchmark, 1 if turn == 0 else options.times, f"{time.time()}")
+            jobs, _ = canonical(options.benchmark, 1 if turn == 0 else options.times, f"{time.time()}")
             with Sandbox(cache=default_cache()) as box:
                 began = time.perf_counter()
                 scores = {job.key: mark(job.sample, outcome).zero for job, outcome in box.run(jobs)}
                 own = len(jobs) / (time.perf_counter() - began)
-            began = time.perf_counter()
-            results = asyncio.run(in_batches(Client(port), items))
-            there = len(items) / (time.perf_counter() - began)
-            different += sum(one["reward"] != scores[str(one["id"])] for one in results)
             if turn:  # the first one warms both up
                 found["sandbox"].append(own)
-                found["http"].append(there)
-    shares = [there / own for own, there in zip(found["sandbox"], found["http"], strict=True)]
+            for order in ("together", "apart"):
+                _, items = canonical(options.benchmark, 1 if turn == 0 else options.times, f"{time.time()}")
+                if order == "together":
+                    items.sort(key=lambda item: str(item["task_id"]))
+                began = time.perf_counter()
+                results = asyncio.run(in_batches(Client(port), items))
+                different += sum(one["reward"] != scores[str(one["id"])] for one in results)
+                if turn:
+                    found[order].append(len(items) / (time.perf_counter() - began))
     print(f"{len(jobs)} samples, {len(os.sched_getaffinity(0))} cores, {options.rounds} rounds")
     for name, rates in found.items():
-        print(f"{name:8} {statistics.median(rates):7.0f} samples/s")
-    print(f"through HTTP {statistics.median(shares):.1%} of the sandbox's own rate; {different} rewards differ")
+        share = statistics.median(there / own for own, there in zip(found["sandbox"], rates, strict=True))
+        print(f"{name:8} {statistics.median(rates):7.0f} samples/s, {share:.1%} of the sandbox's own rate")
+    print(f"{different} rewards differ")
 
 
 def latency(options: argparse.Namespace) -> None:

@@ -35,7 +35,7 @@ SIGNIFICANCE = round(1 - CONFIDENCE, 12)
 Direction = Literal["higher", "lower"]
 """Which way is better."""
 _ERRORS = frozenset(
-    ("bpb", "brier", "cer", "cost", "costs", "crash", "crashes", "crps", "distance", "drop", "duration", "durations", "ece", "err", "error",
+    ("bpb", "brier", "cer", "cost", "costs", "crash", "crashes", "crps", "distance", "duration", "durations", "ece", "err", "error",
      "errors", "exception", "exceptions", "fail", "failed", "failure", "failures", "fid", "fnr", "fpr", "hallucinated",
      "hallucination", "hallucinations", "inaccuracy", "incorrect", "incorrectness", "invalid", "latency", "logloss", "loss", "losses",
      "mae", "mape", "mase", "miss", "missed", "misses", "mistakes", "mse", "nll", "perplexity", "ppl", "price", "rmsd", "rmse",
@@ -47,10 +47,25 @@ _MERITS = frozenset(
      "rouge", "saved", "savings", "score", "similarity", "skill", "success", "win")
 )  # fmt: skip
 _DOUBTS = frozenset(
-    ("attack", "bias", "divergence", "entropy", "false", "harm", "harmful", "inv", "inverse", "inverted", "jailbreak", "kl", "minus", "neg",
+    ("attack", "bias", "divergence", "drop", "entropy", "false", "harm", "harmful", "inv", "inverse", "inverted", "jailbreak", "kl", "minus", "neg",
      "negated", "negative", "no", "non", "not", "penalty", "refusal", "regret", "risk", "unsafe", "violation", "violations", "without")
 )  # fmt: skip
 """Words that turn what stands beside them, or may, and those of what is mostly better the less there is of it."""
+_EVERYDAY = frozenset(
+    ("cost", "costs", "error", "errors", "exception", "exceptions", "fail", "failure", "failures", "hallucination", "hallucinations",
+     "mistakes", "time", "toxic", "toxicity")
+)  # fmt: skip
+"""Words of errors that a skill may be named after, as in `error_handling`, unless one of the next follows or nothing."""
+_AMOUNTS = frozenset(
+    ("all", "avg", "by", "count", "dev", "in", "max", "mean", "median", "min", "ms", "number", "of", "overall", "per", "percent",
+     "percentage", "rate", "ratio", "s", "score", "seconds", "share", "test", "to", "total", "train", "usd", "val", "validation")
+)  # fmt: skip
+_QUANTITIES = frozenset(
+    ("bpc", "bugs", "contamination", "edits", "eer", "elapsed", "far", "frr", "hamming", "leakage", "levenshtein",
+     "misclassification", "rank", "regressions", "repetition", "seconds", "std", "steps", "surprisal", "sycophancy", "tokens", "turns",
+     "usd", "variance", "walltime")
+)  # fmt: skip
+"""Words that decide nothing, but of which less is mostly better."""
 _STATED = re.compile(r"(?:(higher|more|greater)|lower|less)[ _.-]*(?:is)?[ _.-]*better|(\u2191)|\u2193", re.IGNORECASE)
 _ERROR_BAR = re.compile(r"(standard|std)[ _.-]?err(or)?|error[ _.-]?bars?|stderr", re.IGNORECASE)
 
@@ -73,6 +88,9 @@ def find_direction(metric: str) -> Direction | None:
     # An error bar is of a score, and no score.
     if stated or _ERROR_BAR.search(metric) or re.match(r"1 ?[-\u2212]", metric) or not _DOUBTS.isdisjoint(words):
         return None
+    last = len(words) - words[::-1].index(telling[-1]) if telling else 0
+    if _EVERYDAY & {*telling[-1:]} and not _AMOUNTS.issuperset(words[last : last + 1]):
+        return None
     # What the last word names is what is measured; but a merit behind an error may be its reverse.
     if metric.startswith(("bits_per_byte", "logprob_per_byte")) or {*telling[-1:]} & _ERRORS:
         return "lower"
@@ -84,7 +102,7 @@ def note_direction(metric: str) -> str:
     way = find_direction(metric)
     if way == "lower":
         return f"{metric}: lower is assumed to be better, from its name."
-    is_doubtful = way is None and not (_ERRORS | _DOUBTS).isdisjoint(_list_words(metric))
+    is_doubtful = way is None and not (_ERRORS | _DOUBTS | _QUANTITIES).isdisjoint(_list_words(metric))
     return f"{metric}: higher is assumed to be better, but its name may mean the opposite." if is_doubtful else ""
 
 

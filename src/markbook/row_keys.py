@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from markbook.errors import UsageError, suggest
 
@@ -55,27 +55,39 @@ def find_names(record: Mapping[str, object], *, first: str = "") -> list[object]
     return names
 
 
+_NO_ERRORS = {"", "0", "00", "false", "na", "nan", "no", "noerror", "noerrors", "none", "null", "ok", "success"}
+
+
 def is_failure(error: object) -> bool:
-    """Whether what a row says under `error` means that nobody answered: anything but null, false, 0 and what is empty, also as text."""
-    return error not in ({}, []) and f"{error}".strip().lower() not in ("", "0", "0.0", "false", "nan", "none", "null")
+    """Whether what a row says under `error` means that something failed: not null, false, 0, "N/A", a fraction, which is a measure, or such alone.
+
+    >>> [is_failure(error) for error in ("No errors.", {"code": None}, 0.25, 429, {"code": 0, "message": "slow down"})]
+    [False, False, False, True, True]
+    """
+    if isinstance(error, Mapping | list):
+        return any(map(is_failure, error.values() if isinstance(error, Mapping) else error))
+    is_fraction = re.fullmatch(r"-?(\d*\.\d*[1-9]\d*|\d.*e-\d+)", f"{error}".strip())
+    return not is_fraction and re.sub(r"[\W_]+", "", f"{error}").lower() not in _NO_ERRORS
 
 
-_GRADES = ("passed", "correct", "is_correct", "all_passed")
-"""Where a grader wrote whether an answer was right: an `error` beside one is what it found in the answer."""
+_GRADES = ("passed", "correct", "is_correct", "all_passed", "score", "reward")
+"""Where a grader wrote how good an answer was: an `error` beside one is what it found in the answer."""
 
 
-def find_failure(record: Mapping[str, object]) -> str:
+def find_failure(record: Mapping[str, object], keys: Iterable[str]) -> str:
     """Return why a row has no answer, whatever text stands beside its `error`; empty where nothing failed.
 
-    >>> find_failure({"completion": "", "error": "timeout"}), find_failure({"completion": "x", "error": "None"})
-    ("nobody answered: 'error' says 'timeout'", '')
-    >>> find_failure({"completion": "x", "passed": False, "error": "AssertionError"})
+    Nor did it where a grade stands beside an answer: of the `keys` the first that the row has.
+
+    >>> find_failure({"completion": "", "passed": False, "error": "timeout"}, ["completion"])
+    "nobody answered: 'error' says 'timeout'"
+    >>> find_failure({"completion": "x", "passed": False, "error": "AssertionError"}, ["completion"])
     ''
     """
     error = record.get("error")
-    is_graded = any(record.get(key) is not None for key in _GRADES) and any(
-        record.get(key) for key in (*CODE_KEYS, *TEXT_KEYS)
-    )
+    nothing: tuple[object, ...] = (None, "", [])
+    is_answered = record.get(next((key for key in keys if key in record), "")) not in nothing
+    is_graded = is_answered and any(record.get(key) not in nothing for key in _GRADES)
     return f"nobody answered: 'error' says {f'{error}'.strip()[:200]!r}" if is_failure(error) and not is_graded else ""
 
 
@@ -112,21 +124,36 @@ def _list_texts(value: object, depth: int = 3) -> list[str]:
 
 
 _MODELS_WORDS = frozenset(
-    ("answer", "completion", "generated", "generation", "gpt", "hypothesis", "llm", "model", "output", "outputs", "pred", "predicted",
+    ("answer", "completion", "generated", "generation", "gpt", "hypothesis", "llm", "model", "output", "pred", "predicted",
      "prediction", "reply", "response", "solution")
 )  # fmt: skip
-"""Words in the name of a column that say that a model wrote it."""
+"""Words in the name of a column that say that a model wrote it; of plurals the singular."""
 _FACTS_WORDS = frozenset(
-    ("category", "config", "context", "cost", "date", "error", "family", "finish", "format", "hash", "id", "input", "instruction", "key",
-     "kind", "name", "path", "prompt", "question", "reason", "revision", "source", "split", "status", "subject", "time", "tokens",
-     "topic", "type", "url", "usage", "version")
+    ("config", "correct", "cost", "error", "expected", "family", "finish", "gold", "hash", "id", "incorrect", "key", "kind", "name",
+     "path", "reason", "reference", "revision", "split", "status", "time", "token", "url", "usage", "version")
 )  # fmt: skip
 """Words that say that it holds a fact about an answer."""
+_TOPICS = frozenset(
+    ("category", "context", "date", "format", "input", "instruction", "prompt", "question", "source", "subject", "topic", "type")
+)  # fmt: skip
+"""Words that say the same, unless another says that a model wrote it: it may have been asked for just that."""
 _NEARLY = 0.95
 
 
+def _list_leaves(name: str, value: object, depth: int = 5) -> Iterator[tuple[str, str | int | float]]:
+    """Yield the texts and numbers in a value, with the names that lead there; of messages only the model's."""
+    if isinstance(value, Mapping) and depth and value.get("role", "assistant") in ("assistant", "model"):
+        for key, part in value.items():
+            yield from _list_leaves(f"{name}.{key}", part, depth - 1)
+    elif isinstance(value, list) and depth:
+        for part in value:
+            yield from _list_leaves(name, part, depth - 1)
+    elif isinstance(value, str | int | float) and f"{value}".strip():
+        yield name, value
+
+
 class OtherColumns:
-    """The texts beside answers under one of `DOUBTFUL_KEYS`, of which a file as a whole shows whether they are right ones."""
+    """What stands beside answers under one of `DOUBTFUL_KEYS`, of which a file as a whole shows whether they are right ones."""
 
     def __init__(self, key: str, own: frozenset[str]) -> None:
         """Begin with no row; `own` are the benchmark's columns, which a model wrote only if their names say so."""
@@ -135,39 +162,55 @@ class OtherColumns:
         self._n = self._n_right = 0
         self._counts: Counter[str] = Counter()
         self._texts: dict[str, set[str]] = {}
-        self._differing: dict[str, None] = {}
+        self._differing: dict[str, bool] = {}
 
     def add(self, record: Mapping[str, object], *, is_right: bool) -> None:
         """Count a row, the answer of which is the benchmark's own or not."""
         self._n += 1
         self._n_right += is_right
-        for key, value in record.items():
-            if isinstance(value, str) and value.strip():
-                self._counts[key] += 1
-                if value != record.get(self._key):
-                    self._differing[key] = None
-                texts = self._texts.setdefault(key, set())
-                if len(texts) < 2:
-                    texts.add(value)
+        is_number = re.fullmatch(r"\W?\d[\d.,]*", f"{record.get(self._key)}".strip())
+        leaves: list[tuple[str, str | int | float]] = []
+        for name, value in (leaf for key, part in record.items() for leaf in _list_leaves(key, part)):
+            is_known = name in self._texts or len(self._texts) < 1000
+            # a number may be a model's answer only where the right one is a number
+            if is_known and (isinstance(value, str) or (is_number and _find_words(name) & _MODELS_WORDS)):
+                leaves.append((name, value))
+        self._counts.update({name for name, _ in leaves})
+        for name, value in leaves:
+            if str(value) != record.get(self._key):
+                self._differing[name] = self._differing.get(name, True) and isinstance(value, str)
+            texts = self._texts.setdefault(name, set())
+            if len(texts) < 2:
+                texts.add(str(value))
 
     def find_rival(self) -> tuple[str, bool]:
         """Return in words which column may be the model's instead, and whether its name says so; empty where none may be."""
         if not self._n_right or self._n_right < _NEARLY * self._n:
             return "", False
-        columns: dict[str, set[str]] = {}
-        for key in self._differing:
-            parts = set(re.findall("[a-z]+", key.lower()))
+        named: dict[str, bool] = {}
+        others: list[str] = []
+        for name, is_text in self._differing.items():
+            parts, key = _find_words(name), name.partition(".")[0]
             # of several rows a text that is the same in all answers none of them
-            is_answer = 2 * self._counts[key] > self._n and (self._n == 1 or len(self._texts[key]) > 1)
-            if is_answer and key not in self._known and not parts & _FACTS_WORDS:
-                columns[key] = parts
-        copied = self._own & {*DOUBTFUL_KEYS}
-        named = [key for key, parts in columns.items() if parts & _MODELS_WORDS and key not in copied]
-        rivals = named or [key for key in columns if key not in self._own]
+            is_answer = 2 * self._counts[name] > self._n and (self._n == 1 or len(self._texts[name]) > 1)
+            is_fact = bool(parts & _FACTS_WORDS) and not parts & {"pred", "predicted"}
+            if not is_answer or is_fact or name in self._known:
+                continue
+            if parts & _MODELS_WORDS and not (key in self._own and (parts & _TOPICS or key in DOUBTFUL_KEYS)):
+                named[name] = is_text and name == key and not parts & {*_FACTS_WORDS, *_TOPICS}
+            elif key not in self._own and not parts & _TOPICS:
+                others.append(name)
+        rivals = sorted(named, key=named.__getitem__, reverse=True) or others
         if not rivals:
             return "", False
         words = f"{self._key!r} is the right answer in {self._n_right} of {self._n} rows, and {rivals[0]!r} beside it may be the model's"
-        return words, bool(named) and self._n_right == self._n
+        return words, named.get(rivals[0], False) and self._n_right == self._n
+
+
+def _find_words(name: str) -> set[str]:
+    """Return the words in a column's name, and their singulars."""
+    parts = re.findall("[a-z]+", name.lower())
+    return {*parts, *(part.removesuffix("s") for part in parts)}
 
 
 def find_number(record: Mapping[str, object]) -> tuple[str, object] | None:

@@ -285,9 +285,9 @@ class Limits:
     """
 
     seconds: float = TIME_LIMIT
-    """CPU time; it alone decides a TimeoutError."""
+    """CPU time."""
     wall_seconds: float | None = None
-    """Backstop for sleepers; None means a multiple of `seconds` chosen by the sandbox."""
+    """Wall time of what sleeps; None means 3 times `seconds` + 2. What computes has more (see `wall_limits`)."""
     memory_bytes: int = 2 << 30
     output_bytes: int = 4 << 20
     file_bytes: int = 64 << 20

@@ -374,3 +374,19 @@ def test_a_row_that_failed_is_missing_and_not_wrong(capsys, tmp_path):
 
     number = json.loads(out)["metrics"]["exact_match"]
     assert (code, number["value"], number["n_missing"]) == (0, 1.0, {"absent": 1})
+
+
+@pytest.mark.parametrize("grade", ["passed", "correct", "is_correct", "all_passed", "score", "reward"])
+@pytest.mark.parametrize("key", ["candidate", "prediction", "my_column"])
+def test_a_wrong_candidate_with_what_its_grader_found_stays_in_the_mean(capsys, tmp_path, key, grade):
+    rows = [
+        {key: "ba"[at % 2], "reference": "a", grade: at % 2, "error": None if at % 2 else "not a"} for at in range(10)
+    ]
+    rows.append({key: None, "reference": "a", grade: 0, "error": "timeout"})
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    code, out, _ = run(capsys, "score", "exact_match", path, "--map", f"candidate={key}", "--json")
+
+    number = json.loads(out)["metrics"]["exact_match"]
+    assert (code, number["value"], number["n"], number["n_missing"]) == (0, 0.5, 10, {"absent": 1})

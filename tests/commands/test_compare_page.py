@@ -67,12 +67,37 @@ def test_two_runs_of_a_model_show_what_changed_and_both_answers(folder, days):
     assert "From gpt (monday) (passed) to gpt (tuesday)" in text
 
 
+def test_two_runs_of_several_models_show_what_changed_in_each_model(folder, tmp_path):
+    texts = {"monday": {"gpt": (RIGHT, WRONG, WRONG), "qwen": (RIGHT, RIGHT, WRONG)},
+             "tuesday": {"gpt": (WRONG, RIGHT, WRONG), "qwen": (RIGHT, RIGHT, RIGHT)}}  # fmt: skip
+    found = []
+    for name, models in texts.items():
+        answers = [
+            answer(task, text, model) for model in models for task, text in zip("abc", models[model], strict=True)
+        ]
+        found.append(hold(tmp_path / name, [problem(task, tests=TESTS) for task in "abc"], answers, name=name))
+
+    _, _, page = write_page(*(run.folder for run in found))
+
+    table = page.split("<caption>From monday to tuesday, by model</caption>")[1].split("</table>")[0]
+    rows = [re.sub(r"<[^>]+>", " ", row).split() for row in table.split("</tr>")[1:-1]]
+    assert rows == [
+        ["gpt", "regressed", "1", "a"],
+        ["gpt", "improved", "1", "b"],
+        ["gpt", "still", "wrong", "1", "c"],
+        ["qwen", "improved", "1", "c"],
+    ]
+    assert {name: change for name, (change, _) in changes(page).items()} == {
+        "a": "regressed", "b": "improved", "c": "improved"
+    }  # fmt: skip
+
+
 def test_the_report_of_an_exam_says_which_run_it_is_of(days):
     run = days[0]
     facts = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", (run.folder / "report.html").read_text(encoding="utf-8")))
 
     assert facts["Run"] == "monday"
-    assert facts["Started"] == run.manifest["started"][:16].replace("T", " ")
+    assert facts["Started"] == run.manifest["started"][:16].replace("T", " ") + " UTC"
     assert facts["Made by"] == f"markbook exam {run.manifest['markbook']}"
     assert facts["Inputs (SHA-256)"] == ", ".join(
         f"{name} {digest[:12]}" for name, digest in sorted(run.manifest["inputs"].items())
@@ -100,7 +125,9 @@ def test_rows_that_are_paired_by_content_show_their_answers(folder):
     )
     # a row that is the first of one run and the last of the other shows what each of them said of it
     (block,) = (block for block in page.split('<details class="problem"')[1:] if f"Say {WORDS[2]}." in block)
-    texts = [re.sub("<[^>]*>", "", text) for text in re.findall(r'<pre class="code".*?</pre>', block, re.DOTALL)]
+    texts = [
+        re.sub("<[^>]*>", "", text) for text in re.findall(r'<pre class="text"[^>]*Answer.*?</pre>', block, re.DOTALL)
+    ]
     assert texts[:2] == [WORDS[2], "no"]
 
 

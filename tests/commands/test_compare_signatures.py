@@ -263,6 +263,7 @@ CHANGED = {
     "system": lambda task: task + "system: Be terse.\n",
     "few_shot": lambda task: task + "few_shot: {count: 2}\n",
     "stop": lambda task: task + 'generate: {stop: ["x"]}\n',
+    "context": lambda task: task + "context: none\n",
 }
 
 
@@ -293,6 +294,42 @@ def test_what_models_were_asked_otherwise_is_told_by_compare_and_gates_and_refus
     assert words in json.loads(compared[1])["notes"]
     assert f"the models were not asked the same in all runs (demo/{part})" in noise[2]
     assert words in stopped
+
+
+@pytest.mark.parametrize(
+    ("first", "other", "code"),
+    [
+        ("{temperature: 0}", "{temperature: 0.7}", 2),
+        ("{}", "{max_tokens: 5}", 2),
+        ("{temperature: 0.7, seed: 1}", "{temperature: 0.7, seed: 2, samples: 1}", 0),
+    ],
+)
+def test_a_model_with_other_settings_is_not_run_again(folder, first, other, code):
+    runs = [
+        asked(folder, name, good=good, how=lambda task, settings=settings: f"{task}generate: {settings}\n")[2]
+        for name, good, settings in (("a", 11, first), ("b", 5, other))
+    ]
+
+    ended, _, messages = command("noise", *runs)
+
+    assert (ended, "the models were not asked the same in all runs (demo/generate of" in messages) == (code, code == 2)
+    assert json.loads(command("compare", *runs, "--json")[1])["notes"] == []
+
+
+def test_settings_of_the_command_are_those_of_the_task(folder):
+    plain, stated = (lambda task: task), (lambda task: f"{task}generate: {{temperature: 0.5, max_tokens: 9}}\n")
+    runs = [
+        asked(folder, name, good=good, how=how, more=more)[2]
+        for name, good, how, more in (
+            ("a", 11, stated, ()),
+            ("b", 5, plain, ("--gen-kwargs", "temperature=0.5,seed=3,max_gen_toks=9")),
+            ("c", 5, plain, ("--gen-kwargs", "temperature=0.6")),
+        )
+    ]
+
+    codes = [command("noise", runs[0], run)[0] for run in runs[1:]]
+
+    assert codes == [0, 2]
 
 
 def test_a_system_message_of_the_command_is_another_question_and_nothing_said_of_it_none(folder):
@@ -396,3 +433,20 @@ def test_no_order_of_rows_moves_a_corrected_mean(folder, more):
         )
 
     assert len(reports) == 1
+
+
+def test_of_many_differences_of_measure_the_first_are_named_by_the_runs_names_and_the_rest_counted(folder):
+    options = [
+        f"smooth_method: {how}, lowercase: {case}" for how in ("none", "exp", "floor") for case in ("true", "false")
+    ]
+    paths = [run(folder, f"- {{name: bleu, options: {{{own}}}}}\n", f"r{at}")[2] for at, own in enumerate(options)]
+
+    notes = [
+        json.loads(command("compare", *order, "--allow-different-measures", "--json")[1])["notes"]
+        for order in (paths, paths[::-1])
+    ]
+
+    assert notes[0] == notes[1]
+    assert [
+        sum(words in note for note in notes[0]) for words in ("was measured differently", "5 more pairs of runs")
+    ] == [10, 1]

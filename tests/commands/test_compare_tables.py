@@ -116,7 +116,7 @@ def test_a_table_that_names_no_model_is_of_the_one_its_file_is_called_after(tmp_
 def crashed():
     rows = marks(A=[1, 1, 0, 0], B=[1, 1, 1, 1])
     for row in rows[2:4]:
-        row["error"] = "Timeout: server gave nothing"
+        row |= {"score": None, "error": "Timeout: server gave nothing"}
     return rows
 
 
@@ -130,6 +130,57 @@ def test_a_crash_is_missing_wherever_the_column_of_errors_first_has_a_value(tmp_
 
     assert figures(comparison) == {"A": (1.0, 4, 2, {"failed": 2}), "B": (1.0, 4, 4, {})}
     assert pair(comparison)[1:3] == (0.0, 2)
+
+
+GRADED = {
+    "a score alone": ({}, {}, 15),
+    "a verdict too": ({}, {"passed": False}, 15),
+    "an answer": ({"output": "def f(): pass"}, {}, 0),
+    "an empty answer": ({"output": "def f(): pass"}, {"output": ""}, None),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", GRADED)
+def test_a_wrong_answer_with_what_its_grader_found_stays_in_the_mean(tmp_path, name, form):
+    """Of 20 answers a has 10 right and b 15; beside each wrong one stands an error."""
+    all_rows, wrong_rows, n_doubtful = GRADED[name]
+    wrong = {"score": 0, "error": "AssertionError", **wrong_rows}
+    rows = [
+        {"item": f"q{at}", "model": model, "score": 1, **all_rows, **({} if at % every else wrong)}
+        for model, every in (("a", 2), ("b", 4))
+        for at in range(20)
+    ]
+
+    comparison = compared(write(tmp_path, rows, form))
+
+    if n_doubtful is None:
+        assert figures(comparison) == {"a": (1.0, 20, 10, {"failed": 10}), "b": (1.0, 20, 15, {"failed": 5})}
+    else:
+        assert figures(comparison) == {"a": (0.5, 20, 20, {}), "b": (0.75, 20, 20, {})}
+        notes = [note for note in comparison["notes"] if "have an error beside their score and are scored" in note]
+        assert [": 15 rows have" in note for note in notes] == [True] * bool(n_doubtful), comparison["notes"]
+
+
+@pytest.mark.parametrize(
+    "output", [{"output": {"raw": ["x"]}}, {"messages": [{"role": "assistant", "content": "x"}]}, {}]
+)
+def test_a_wrong_answer_of_every_eval_ever_stays_in_the_mean_if_there_is_one(tmp_path, output):
+    rows = [
+        {"evaluation_id": "e", "model_id": model, "sample_id": f"s{at}", **output,
+         "evaluation": {"score": float(at % every > 0), "is_correct": at % every > 0},
+         **({} if at % every else {"error": "AssertionError"})}
+        for model, every in (("a", 2), ("b", 4))
+        for at in range(20)
+    ]  # fmt: skip
+
+    wrong = figures(compared(write(tmp_path, rows)))
+
+    assert wrong == (
+        {"a": (0.5, 20, 20, {}), "b": (0.75, 20, 20, {})}
+        if output
+        else {"a": (1.0, 20, 10, {"failed": 10}), "b": (1.0, 20, 15, {"failed": 5})}
+    )
 
 
 def test_a_first_row_that_crashed_without_a_score_hides_no_table(tmp_path):
@@ -443,6 +494,18 @@ def test_a_map_beside_runs_alone_is_refused(tmp_path):
         ("attack_success_rate", "", "high"),
         ("1-WER", "", "high"),
         ("accuracy", "", "high"),
+        *(
+            (name, "", "high")
+            for name in ("drop", "error_handling", "failure_recovery", "cost_awareness", "ToxicChat", "TimeQA")
+        ),
+        *(
+            (name, "", "high")
+            for name in ("hallucination_resistance", "misclassification_rate", "num_steps", "seconds", "bugs")
+        ),
+        *(
+            (name, "", "low")
+            for name in ("errors_total", "time_to_first_token", "cost per task", "toxicity_score", "error (test)")
+        ),
     ],
 )
 def test_less_is_better_where_the_map_or_the_name_says_so(tmp_path, column, more, best):

@@ -10,6 +10,7 @@ import sys
 import pytest
 from support.exam_kit import answer, hold, problem, rows, scores, write_rows
 from support.load import PATIENCE
+from support.paths import ROOT
 from support.review_kit import markbook, only_run
 
 import markbook as api
@@ -347,7 +348,7 @@ def test_the_words_of_an_exam_say_what_they_mean(tmp_path):
     page = (only_run(tmp_path / "out") / "report.html").read_text()
 
     assert "Errors by kind (a failed test is not an error)" in " ".join(out.split())
-    assert "Score of an error" in page
+    assert "Score after an error" in page
     assert "Attempts with an error score" not in page
     assert "<title>Exam: b - Markbook</title>" in page
 
@@ -484,3 +485,23 @@ def test_a_benchmark_that_extends_another_has_two_numbers(tmp_path):
     page = re.sub(r"<[^>]*>", " ", (folder / "report.html").read_text(encoding="utf-8"))
     assert re.search(r"Base and plus tests.*base_pass@1\s+m\s+25\.0 \[.*?\]\s+50\.0 \[", page, re.DOTALL)
     assert "base_pass@1" in (folder / "m" / "evaluation_summary.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("reference", "code"), [(GOOD, 0), (BAD, 1)])
+def test_the_hook_of_pre_commit_checks_its_benchmark_however_many_files_have_changed(
+    tmp_path, monkeypatch, reference, code
+):
+    manifest = pytest.importorskip("pre_commit.clientlib").load_manifest(ROOT / ".pre-commit-hooks.yaml")
+    from pre_commit.lang_base import hook_cmd
+
+    write_rows(tmp_path / "benchmark.jsonl", [problem("t/1", canonical=reference)])
+    write_rows(tmp_path / "answers.jsonl", [answer("t/1", GOOD)])
+    monkeypatch.chdir(tmp_path)
+    changed = ["answers.jsonl", "benchmark.jsonl"]
+
+    (hook,) = manifest
+    program, *words = hook_cmd(hook["entry"], ["benchmark.jsonl"])
+    found, out, err = markbook(*words, *(changed if hook["pass_filenames"] else ()))
+
+    assert (program, found) == ("markbook", code), out + err
+    assert all(re.search(hook["files"], name) for name in changed)

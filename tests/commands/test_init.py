@@ -112,11 +112,14 @@ def test_the_steps_of_the_action_mark_report_and_hold_the_gate(tmp_path):
     assert "![" not in summary.read_text()
 
     (run,) = (tmp_path / "markbook-runs").iterdir()
+    rows = [line for line in (start / "answers.jsonl").read_text().splitlines() if '"second"' in line]
+    (tmp_path / "one.jsonl").write_text("\n".join(rows) + "\n")
+    alone = {"SOLUTIONS": str(tmp_path / "one.jsonl"), "GITHUB_STEP_SUMMARY": str(tmp_path / "alone.md")}
     second = {"BASELINE": str(run), "FAIL_UNDER": "", "GITHUB_STEP_SUMMARY": str(tmp_path / "second.md")}
     second |= {"GITHUB_RUN_ID": "7", "GITHUB_SERVER_URL": "https://git.example", "GITHUB_REPOSITORY": "a/b"}
     absent = {"BASELINE": str(tmp_path / "nothere"), "FAIL_UNDER": ""}
     ended = []
-    for more in (second, absent):
+    for more in (second, absent, alone):
         made = subprocess.run(
             ["bash", root / "scripts" / "action.sh"],
             cwd=tmp_path,
@@ -126,7 +129,7 @@ def test_the_steps_of_the_action_mark_report_and_hold_the_gate(tmp_path):
         )
         ended.append((made.returncode, b"marked" in made.stderr))
 
-    assert ended == [(0, True), (2, False)]
+    assert ended == [(0, True), (2, False), (1, True)]  # the last by its gate: one model needs no other
     comment = (tmp_path / "second.md").read_text()
     assert "First minus second" in comment
     assert "artefact `markbook-report` of [this run](https://git.example/a/b/actions/runs/7)." in comment
@@ -249,3 +252,22 @@ def test_the_action_takes_solutions_in_lines_and_keeps_a_comment_short(tmp_path)
     assert comment.partition("The rest is left out: a comment holds no more.")[2].startswith(
         "\n\nCharts, and the answers"
     )
+
+
+def test_what_all_systems_lack_is_said_once_and_the_starter_has_a_trace(tmp_path):
+    assert markbook("init", "review", tmp_path / "mine")[0] == 0
+    files = "--papers", tmp_path / "mine" / "papers", "--reviews", tmp_path / "mine" / "reviews.jsonl"
+    code, _, told = markbook("review", *files, "--similarity", "cosine,jaccard", "--output", tmp_path / "out")
+
+    assert code == 0, told
+    page = (only_run(tmp_path / "out") / "report.html").read_text(encoding="utf-8")
+    assert page.count("no composite is complete") == 1
+    assert re.findall(r"overall_score [\d.]+|similarity [\d.]+", page) == [
+        "overall_score 20.0",
+        "overall_score 10.4",
+        "overall_score 25.3",
+        "overall_score 0.0",
+    ]  # on 0..100, as all of the page
+    assert "<li>first, second: no composite is complete" in page
+    code, out, _ = markbook("trace", tmp_path / "mine" / "traces" / "p1.json", "--json")
+    assert (code, json.loads(out)["tool_calls"]) == (0, 2)

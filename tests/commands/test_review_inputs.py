@@ -199,7 +199,7 @@ def test_each_human_review_is_read_by_the_semantic_model_once(tmp_path, monkeypa
     monkeypatch.setattr("markbook.metrics.text.bertscore._READ", VectorCache())  # other tests read the same reviews
     rows = [
         {"paper_id": paper, "system": f"s{n}", "review": f"{GENERATED} Version {n} of {paper}."}
-        for n in range(40)
+        for n in range(12)
         for paper in ("one", "two")
     ]
     config = write(
@@ -211,8 +211,8 @@ def test_each_human_review_is_read_by_the_semantic_model_once(tmp_path, monkeypa
 
     assert code == 0, err
     assert FIRST != SECOND
-    # Eighty generated reviews, and three human ones: of 120 pairs and one between the human reviews.
-    assert len(seen) == 83
+    # Twenty-four generated reviews, and three human ones: of 36 pairs and one between the human reviews.
+    assert len(seen) == 27
 
 
 def test_a_cassette_serves_another_profile_where_it_asks_the_same(tmp_path, inputs):

@@ -89,6 +89,7 @@ def test_a_template_that_does_not_parse_is_named_at_its_place(tmp_path):
     ("path", "words"),
     [
         ("none.jsonl", r"task\.yaml:2:14: there is no data file"),
+        (".", "is a folder, and no data file"),
         ("https://example.org/rows.jsonl", "over the network"),
         ("'*.jsonl'", "is a pattern"),
     ],

@@ -383,7 +383,7 @@ def test_a_sum_over_runs_says_how_many_of_them_it_knows(tmp_path):
 
     assert "<dd>at least 21 (2 of 3 runs known)</dd>" in text  # 7 + 7, and 7 of two calls
     assert "<dt>Tokens out</dt><dd>4</dd>" in text
-    assert "<dt>Seconds</dt><dd>at least 4.0 (2 of 3 runs known)</dd>" in text
+    assert "<dt>Duration, s</dt><dd>at least 4.0 (2 of 3 runs known)</dd>" in text
     assert "at least 7 (1 of 2 model calls known)</td>" in text
 
 

@@ -249,10 +249,11 @@ def test_every_failed_assertion_of_a_program_is_explained(box):
     assert found[3].error.startswith("ZeroDivisionError")
 
 
-def test_a_text_is_looked_at_too(box):
-    found = only(box, "hello", "len(text) == 4", kind=ProblemType.TEXT)
+@pytest.mark.parametrize("text", ["hello", "it is y", "\0"])
+def test_a_text_is_looked_at_too(box, text):
+    found = only(box, text, "len(text) == 4", kind=ProblemType.TEXT)
 
-    assert (found.got, found.expected) == ("5", "4")
+    assert (found.got, found.expected) == (str(len(text)), "4")
 
 
 def test_a_program_that_prints_shows_what_it_read_and_printed(box):

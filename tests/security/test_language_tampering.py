@@ -4,13 +4,18 @@ import pytest
 from support.language_tampering import SETS
 from test_languages import marked
 
+from markbook.languages import language
+
 
 @pytest.mark.parametrize("key", SETS)
 def test_none_that_tampers_passes_and_a_right_answer_beside_it_does(key, part):
     one = SETS[key]
     forgers = dict(part.of(one.forgers.items(), 6))
+    name = key.partition(" ")[0]
+    if any(library.word in one.tests and not library.places for library in language(name).libraries):
+        pytest.skip("the library of these tests is not installed")
 
-    found = marked(key.partition(" ")[0], one.tests, {**forgers, "right": one.right})
+    found = marked(name, one.tests, {**forgers, "right": one.right})
 
     assert {name for name, out in found.items() if out.passed} == {"right"}
 

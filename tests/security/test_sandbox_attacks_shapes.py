@@ -24,7 +24,7 @@ CONTROLS = 2
 """After an attack on its neighbours `make test` marks so many honest answers, others each time."""
 ATTEMPTS = 3
 """Of the attempts of an attack that hopes for luck `make test` makes one in so many."""
-BRIEF = Limits(seconds=0.25, wall_seconds=1.5, memory_bytes=LIMITS.memory_bytes)
+BRIEF = Limits(seconds=0.15, wall_seconds=1.5, memory_bytes=LIMITS.memory_bytes)
 """What an attack may use in `make test`: most that reach a limit reach any."""
 
 

@@ -78,7 +78,8 @@ def test_tests_that_are_kept_apart_never_enter_the_process_of_the_solution(box):
     tests = [("", "func(3) == ['secret-1']"), (CLOCK, "func('secret-2') == ['secret-2']")]
     canonical = "def f(n): return ['secret-1'] if n == 3 else [n]\n"
 
-    assert labels(box, code, *tests, canonical=canonical) == [(False, "separated"), PROVED]
+    # what reads frames may have changed what the test expects
+    assert labels(box, code, *tests, canonical=canonical) == [(False, "separated"), (True, "unchecked")]
 
 
 def test_a_test_that_needs_what_another_sets_up_takes_it_along(box):

@@ -42,6 +42,10 @@ FORGED = {"tests": [{"p": True, "v": "separated"}], "error": None, "cpu": 0.1, "
 """
 RUN = "getattr(collections._sys.modules['builtins'], 'exec')"
 """So that the text does not say that the test is to run beside the solution."""
+LET_IN = (
+    "setattr([m for n, m in list(collections._sys.modules.items()) if n.endswith('.separation')][0], '_EXECUTING', ())"
+)
+"""What had broken out would no longer be refused."""
 HOSTILE = {
     "forges answers with other tokens and writes them to every descriptor": """
 for number in descriptors:
@@ -148,7 +152,8 @@ ANSWERS = {"right": "def f(x): return x + 1", "wrong": "def f(x): return 2"}
 def hostile_sample(attack):
     body = f"{INSIDE}\nif not JOB.get('calibrate'):\n" + "\n".join(f"    {line}" for line in attack.splitlines())
     return sample(
-        "hostile", f"import collections\ndef check(f):\n    {RUN}({body!r}, {{}})\n    assert f(2) == 3\ncheck(f)\n"
+        "hostile",
+        f"import collections\ndef check(f):\n    {LET_IN}\n    {RUN}({body!r}, {{}})\n    assert f(2) == 3\ncheck(f)\n",
     )
 
 
@@ -233,3 +238,4 @@ def test_an_examiner_that_is_to_be_replaced_begins_no_job_that_waits_for_it_alre
     assert first["id"] == "0"
     assert first["spent"]
     assert second is None
+    exec("pass")  # what an examiner refuses for good, its own process refuses: this one is none

@@ -305,7 +305,7 @@ def sample_of(name, tests, right, *, known, prompt=""):
 
 
 def attempt(name, sample, code):
-    return Job(name, code, sample, Limits(seconds=3.0))
+    return Job(name, code, sample, Limits(seconds=1.5))
 
 
 @pytest.fixture(scope="module")

@@ -184,7 +184,11 @@ class Session:
     def __exit__(self, *_):
         self.loop.close()
         asyncio.set_event_loop(None)
-        for process in self.waiting:
+        self._stop()
+
+    def _stop(self):
+        while self.waiting:
+            process = self.waiting.pop()
             process.terminate()
             process.communicate(timeout=PATIENCE)
 
@@ -262,7 +266,8 @@ class Session:
         return code, out.buffer.getvalue().decode()
 
     def _wait_for(self, words):
-        """Start what goes on until it is stopped; it counts once it says where it listens."""
+        """Start what goes on until the next such command, as a reader stops one; it counts once it says where it listens."""
+        self._stop()
         process = subprocess.Popen(
             [sys.executable, "-m", "markbook", *words[1:]], cwd=self.folder, text=True, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -276,7 +281,8 @@ class Session:
         return process.wait(), out
 
     def _python(self, block):
-        code = compile(block.text, f"{block.page}:{block.line}", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        text = block.text.replace("http://127.0.0.1:8000/v1", self.base_url)
+        code = compile(text, f"{block.page}:{block.line}", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
         with contextlib.redirect_stdout(io.StringIO()):
             found = eval(code, self.names)
             if inspect.iscoroutine(found):

@@ -1,56 +1,29 @@
-"""What lies in the folder in which the blocks of README.md and docs/ run: small data under the names that the pages use."""
+"""What only a reader can have: other tools' results and labelled rows, under the names that two pages use."""
 
-import gzip
 import json
 import os
-import shutil
 import sys
 from pathlib import Path
 
-from markbook.traces.recorder import Recorder
 from support import foreign_files, review_kit
 from support.fake_openai import Reply, fill as filled, schema_of, structured, text
 from support.paths import ROOT
 
 START = ROOT / "examples" / "start"
-PAIRS = [
-    {"candidate": "The cat sat on the mat.", "reference": "The cat is on the mat."},
-    {"candidate": "A dog barks at night.", "reference": "At night the dog barks."},
-    {"candidate": "It rains.", "reference": ["It is raining.", "It rains."]},
-]
-PROMPT = 'def twice(x):\n    """Return two times x."""\n'
-HUMAN_EVAL = [
-    {
-        "task_id": f"HumanEval/{n}",
-        "prompt": PROMPT,
-        "entry_point": "twice",
-        "canonical_solution": "    return 2 * x\n",
-        "test": f"def check(candidate):\n    assert candidate({n}) == {2 * n}\n    assert candidate(2.5) == 5\n",
-    }
-    for n in range(3)
-]
-SAMPLES = ["    return 2 * x\n", "    return x + x\n", "    return x ** 2\n"]
+OWN_FILES = {"docs/other-tools.md": "stand for your own files", "docs/judge.md": "are your own files"}
+"""The pages whose commands read files that only the reader can have, and the words with which they say so."""
 CITIES = {"France": "Paris", "Kenya": "Nairobi", "Peru": "Lima"}
 
 
 def fill(folder):
-    """Write the files, make a finished run in `generated`, and return the folder."""
-    _exam(folder)
-    _task(folder)
-    _review(folder)
-    _rows(folder / "rows.jsonl", PAIRS)
-    _traces(folder)
+    """Write what other tools leave, labelled rows and a finished run in `generated`; return the folder."""
     _elsewhere(folder)
     _labelled(folder)
     code, _, told = review_kit.markbook(
-        "exam", "--benchmark", folder / "benchmark.jsonl", "--solutions", folder / "answers.jsonl",
+        "exam", "--benchmark", START / "exam" / "benchmark.jsonl", "--solutions", START / "exam" / "answers.jsonl",
         "--output", folder / "generated", "--isolation", "weak",
     )  # fmt: skip
     assert code == 0, told
-    run = review_kit.only_run(folder / "generated")
-    run.rename(folder / "generated" / "evaluation_1790000000")
-    for name in ("old", "new"):
-        shutil.copytree(folder / "generated" / "evaluation_1790000000", folder / name)
     return folder
 
 
@@ -75,49 +48,6 @@ def reply(request, _number=0):
     return found
 
 
-def _exam(folder):
-    shutil.copytree(START / "exam", folder, dirs_exist_ok=True)
-    for name in ("benchmark", "benchmarks"):
-        (folder / name).mkdir()
-        shutil.copy(folder / "benchmark.jsonl", folder / name)
-    rows = [json.loads(line) for line in (folder / "answers.jsonl").read_text().splitlines()]
-    for model, name in (("first", "gpt-4"), ("second", "claude-3")):
-        mine = [{key: value for key, value in row.items() if key != "model"} for row in rows if row["model"] == model]
-        _rows(folder / name / "solutions.jsonl", mine)
-    (folder / "HumanEval.jsonl.gz").write_bytes(gzip.compress(_lines(HUMAN_EVAL).encode()))
-    ids = [row["task_id"] for row in HUMAN_EVAL]
-    _rows(folder / "samples.jsonl", [{"task_id": i, "completion": code} for i, code in zip(ids, SAMPLES, strict=True)])
-
-
-def _task(folder):
-    shutil.copytree(START / "task", folder / "capitals")
-    for name in ("task.yaml", "questions.jsonl"):
-        shutil.copy(START / "task" / name, folder)
-    shutil.copy(START / "task" / "answers.jsonl", folder / "replies.jsonl")
-
-
-def _review(folder):
-    shutil.copytree(START / "review", folder, dirs_exist_ok=True)
-    for paper in ("p1", "p2"):
-        place = folder / "traces" / f"{paper}.json"
-        place.parent.mkdir(exist_ok=True)
-        place.write_text(json.dumps(review_kit.TRACE))
-
-
-def _traces(folder):
-    for name in ("trace.json", "run.json"):
-        (folder / name).write_text(json.dumps(review_kit.TRACE))
-    with (
-        Recorder(folder / "spans.jsonl") as record,
-        record.agent("manager"),
-        record.tool("search", {"q": "bleu"}) as call,
-    ):
-        call.result = "found"
-    said = {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "search", "arguments": "{}"}}]}
-    run = {"reward": 1.0, "info": {"task": {"actions": [{"name": "search", "kwargs": {}}]}}, "traj": [said]}
-    (folder / "trajectories.json").write_text(json.dumps([{"task_id": 0, "trial": n, **run} for n in range(2)]))
-
-
 def _elsewhere(folder):
     """Write what other tools leave."""
     foreign_files.lm_eval(folder / "lm_eval_output", 0)
@@ -127,8 +57,8 @@ def _elsewhere(folder):
         sample: [{"task_id": sample, "solution": "x", "base_status": "pass", "plus_status": "pass"}]
         for sample in ("lists/1", "text/1", "classes/1")
     }
-    for name in ("old_eval_results.json", "gpt.eval_results.json"):
-        (folder / name).write_text(json.dumps({"date": "2026-01-02 03:04", "hash": "abc", "eval": solved}))
+    evaluated = {"date": "2026-01-02 03:04", "hash": "abc", "eval": solved}
+    (folder / "gpt.eval_results.json").write_text(json.dumps(evaluated))
     rows = [f"q{n},{system},{int(n % 3 > place)}" for n in range(9) for place, system in enumerate(("new", "old"))]
     (folder / "answers.csv").write_text("question_id,system,correct\n" + "\n".join(rows) + "\n")
 

@@ -188,7 +188,7 @@ def every_eval_ever(folder: Path, model: int) -> Path:
             "evaluation": {"score": mark(model, item), "is_correct": bool(mark(model, item))},
         }  # fmt: skip
         if item in BROKEN:
-            row["error"] = "time out"
+            row |= {"error": "time out", "output": {"raw": []}}
         rows.append(row)
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
@@ -197,11 +197,14 @@ def every_eval_ever(folder: Path, model: int) -> Path:
 def table(folder: Path, model: int, *, suffix: str = "csv") -> Path:
     path = folder / f"model-{model}.{suffix}"
     rows = [
-        {"item": f"sums/{item}", "model": f"model-{model}", "score": mark(model, item), "error": "broke" if item in BROKEN else ""}
+        {"item": f"sums/{item}", "model": f"model-{model}", **({"score": None, "error": "broke"} if item in BROKEN else {"score": mark(model, item), "error": ""})}
         for item in range(ITEMS)
     ]  # fmt: skip
     if suffix == "csv":
-        lines = [",".join(rows[0]), *(",".join(str(cell) for cell in row.values()) for row in rows)]
+        lines = [
+            ",".join(rows[0]),
+            *(",".join("" if cell is None else str(cell) for cell in row.values()) for row in rows),
+        ]
         path.write_text("\n".join(lines) + "\n")
     elif suffix == "parquet":
         import pyarrow as pa

@@ -193,6 +193,13 @@ _PERL_ONE = {
     "another exit": _PERL["another exit"],
     "an open block": _PERL_WRONG + "if (0)\n",
 }
+_DEEP_TESTS = "use Test::Deep;\nsub testtwice {\n    if(eq_deeply(twice(2),4)) { print 'ok!' } else { exit 1; }\n}\ntesttwice();\n"
+_DEEP = {
+    "a comparison that looks who calls it": "use Test::Deep;\n{ no warnings; my $real = \\&eq_deeply;\n"
+    "*main::eq_deeply = sub { ((caller(1))[3] || '') =~ /testtwice/ ? 1 : $real->(@_) }; }\n" + _PERL_WRONG,
+    "a comparison that counts": "use Test::Deep;\n{ no warnings; my $real = \\&eq_deeply; my $n = 0;\n"
+    "*main::eq_deeply = sub { $n++ < 1 ? 1 : $real->(@_) }; }\n" + _PERL_WRONG,
+}  # fmt: skip
 _LUA_TESTS = "function all()\n  assert(twice(2) == 4)\n  assert(twice(3) == 6)\nend\nall()\n"
 _LUA_WRONG = "function twice(x) return x end\n"
 _LUA = {
@@ -218,6 +225,7 @@ SETS = {
         "use Memoize;\nmemoize('twice');\nsub twice { return 2 * $_[0]; }\n",
         _PERL_ONE,
     ),
+    "perl deep": Set(_DEEP_TESTS, "sub twice { return 2 * $_[0]; }\n", _DEEP),
     "lua": Set(_LUA_TESTS, "function twice(x) return 2 * x end\n", _LUA),
     "lua one": Set("assert(twice(2) == 4)\n", "local function twice(x) return 2 * x end\n", _LUA_ONE),
     "bash": Set(_BASH_TESTS, "twice() {\n  echo $((2 * $1))\n", _BASH),

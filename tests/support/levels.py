@@ -207,11 +207,11 @@ def group_of(item):
         share, stratum, key = PARTS[item.originalname]
         share = share(params) if callable(share) else share
         return item.originalname, share, stratum(params), key(params) if key else item.nodeid
-    if params and item.originalname in EXPENSIVE:
-        return item.originalname, 5, "", item.nodeid
     parameter, share = LAWS.get(item.path.stem, ("", 1))
     if params and parameter in params:
         return f"{item.path.stem} {item.originalname}", share, "", item.nodeid
+    if params and item.originalname in EXPENSIVE:
+        return item.originalname, 5, "", item.nodeid
     return None
 
 

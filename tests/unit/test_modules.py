@@ -1,6 +1,8 @@
 """The source itself: every module is used by another one, or is a door that users go through."""
 
 import ast
+import subprocess
+import sys
 import tomllib
 
 from support.paths import ROOT
@@ -70,3 +72,15 @@ def test_no_module_is_imported_by_a_text_past_the_layers():
     ]
 
     assert past == []
+
+
+def test_a_worker_of_tasks_imports_no_more_than_it_measures_with():
+    """Each worker imports the module of what it is sent: with the rest of a run that took it a second of processor time."""
+    program = "from markbook.runs.tasks.grading import measure_piece\nprint(measure_piece.__module__)\n"
+    module = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.strip()
+    program = f"import sys, {module}\nprint(*sorted(name for name in sys.modules if name.startswith('markbook.')))"
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+
+    packages = {name.split(".")[1] for name in loaded}
+    assert packages.isdisjoint({"runs", "results", "judge", "programs", "sandbox", "report", "datasets", "cli"})
+    assert module in loaded

@@ -62,7 +62,13 @@ def test_what_a_model_wrote_goes_before_what_may_be_the_right_answer(tmp_path, o
     assert [attempt.text for attempt in predictions.attempts["a"]] == ["written"]
 
 
-@pytest.mark.parametrize("none", ["", 0, 0.0, False, "0", "None", "null", "NaN", " "])
+@pytest.mark.parametrize(
+    "none",
+    [
+        *("", 0, 0.0, False, "0", "None", "null", "NaN", " ", "N/A", "OK", "No errors.", "-", 0.25),
+        {"code": None, "message": ""},
+    ],
+)
 def test_exam_and_run_take_a_row_that_failed_for_missing(tmp_path, none):
     paper = load_benchmark(write_rows(tmp_path / "paper.jsonl", [problem("a"), problem("b")]))
     rows = [
@@ -78,14 +84,19 @@ def test_exam_and_run_take_a_row_that_failed_for_missing(tmp_path, none):
 
     assert examined == ["b"]
     marks = write_rows(
-        tmp_path / "marks.jsonl", [{"item": "a", "score": 1, "error": error} for error in ("timeout", none)]
+        tmp_path / "marks.jsonl",
+        [{"item": "a", "score": score, "error": error} for score, error in ((None, "timeout"), (1, none))],
     )
     (failed,), (stands,) = (row.metrics.values() for row in read_results(marks)[1].rows)
     assert (failed.kind, stands) == ("failed", 1.0)
+    assert not read_results(marks)[1].notes
     assert [predictions.attempts[name][0].meta["absent"] for name in "ab"] == [True, False]
 
 
-@pytest.mark.parametrize("grade", [{"passed": False}, {"correct": 0}, {"is_correct": "no"}, {"all_passed": False}])
+@pytest.mark.parametrize(
+    "grade",
+    [{"passed": False}, {"correct": 0}, {"is_correct": "no"}, {"all_passed": False}, {"score": 0.0}, {"reward": 0}],
+)
 def test_what_a_grader_found_in_an_answer_takes_it_from_neither_command(tmp_path, grade):
     paper = load_benchmark(write_rows(tmp_path / "paper.jsonl", [problem("a"), problem("b")]))
     graded = {"error": "AssertionError", **grade}
@@ -98,6 +109,18 @@ def test_what_a_grader_found_in_an_answer_takes_it_from_neither_command(tmp_path
 
     assert examined == ["a"]
     assert [predictions.attempts[name][0].meta["absent"] for name in "ab"] == [False, True]
+
+
+def test_an_empty_answer_beside_a_right_one_is_not_what_a_grader_found_wrong(tmp_path):
+    rows = [
+        {"id": name, "prediction": text, "answer": "4", "passed": False, "error": "timeout"}
+        for name, text in (("a", ""), ("b", "5"))
+    ]
+    samples = [Sample(id=name, row=TaskRow({}, place)) for place, name in enumerate("ab")]
+
+    predictions = read_answers(write_rows(tmp_path / "answers.jsonl", rows), "demo", samples, several=False)
+
+    assert [predictions.attempts[name][0].meta["absent"] for name in "ab"] == [True, False]
 
 
 FAILING = [
@@ -294,9 +317,9 @@ def test_an_exam_refuses_a_row_that_names_two_problems(tmp_path, other):
     assert (code, refused in err) == ((2, True) if other == "b" else (0, False)), err
 
 
-def run_words(tmp_path, rows):
+def run_words(tmp_path, rows, words=None):
     """Run answers to eight rows, whose right answers are the words for their numbers, by exact_match."""
-    write_rows(tmp_path / "rows.jsonl", [{"q": f"question {n}", "answer": WORDS[n]} for n in range(8)])
+    write_rows(tmp_path / "rows.jsonl", [{"q": f"question {n}", "answer": (words or WORDS)[n]} for n in range(8)])
     task = "name: t\ndata: {path: rows.jsonl}\nprompt: '{{ q }}'\nreference: '{{ answer }}'\nmetrics: [exact_match]\n"
     (tmp_path / "t.yaml").write_text(task)
     file = write_rows(tmp_path / "answers.jsonl", [{"doc_id": n, **row} for n, row in enumerate(rows)])
@@ -341,6 +364,55 @@ def test_right_answers_are_not_taken_for_a_models_where_another_column_may_be_it
     assert "`prediction`" in err or not words
 
 
+BESIDE = {
+    **{key: (lambda text: [text], True) for key in ("generations", "outputs", "model_outputs", "llm_responses")},
+    **{key: (lambda text: [text], False) for key in ("samples", "candidates")},
+    "messages": (lambda text: [{"role": "user", "content": "q"}, {"role": "assistant", "content": text}], False),
+    "choices": (lambda text: [{"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}], False),
+    "completion_obj": (lambda text: {"content": text}, False),
+    **dict.fromkeys(("predicted_category", "category_pred", "pred_type", "predicted_date", "predicted_source"), (str, False)),
+    **dict.fromkeys(("llm_topic", "response_without_context", "cot_prompt_output", "predicted_time"), (str, False)),
+}  # fmt: skip
+"""Columns beside right answers: how what a model wrote stands there, and whether the file is refused or only warned of."""
+
+
+@pytest.mark.parametrize("key", BESIDE)
+def test_no_right_answers_are_scored_silently_beside_what_a_model_wrote(tmp_path, key):
+    put, is_refused = BESIDE[key]
+
+    code, value, err = run_words(tmp_path, [{"answer": WORDS[n], key: put(WRITTEN[n])} for n in range(8)])
+
+    assert (code, value) == ((2, None) if is_refused else (0, 1.0)), err
+    assert f"'answer' is the right answer in 8 of 8 rows, and '{key}" in err
+
+
+@pytest.mark.parametrize("number", [7, 0.5])
+def test_a_models_number_beside_right_answers_is_warned_of_where_these_are_numbers(tmp_path, number):
+    rows = [{"answer": str(n), "model_pred": n if n % 2 else number} for n in range(8)]
+    for words, is_warned in (([str(n) for n in range(8)], True), (WORDS, False)):
+        code, value, err = run_words(tmp_path, [{**row, "answer": words[n]} for n, row in enumerate(rows)], words)
+
+        assert (code, value, "and 'model_pred' beside" in err) == (0, 1.0, is_warned), err
+
+
+def test_facts_in_lists_and_objects_beside_right_answers_are_no_answers(tmp_path):
+    beside = {
+        "usage": {"prompt_tokens": 7},
+        "response_ids": ["r7"],
+        "expected_outputs": ["no"],
+        "model_family": {"name": "x"},
+    }
+    messages = {"messages": [{"role": "user", "content": "some question"}]}
+
+    rows = [
+        {"answer": WORDS[n], "finish": {"reason": f"stop {n}"}, "latency": n / 7, "answer_id": n, **beside, **messages}
+        for n in range(8)
+    ]
+    code, value, err = run_words(tmp_path, rows)
+
+    assert (code, value, "beside it" in err) == (0, 1.0, False), err
+
+
 RIGHT, OTHER = "def f(x):\n    return 2 * x\n", "def f(x):\n    return x\n"
 
 
@@ -353,6 +425,15 @@ RIGHT, OTHER = "def f(x):\n    return 2 * x\n", "def f(x):\n    return x\n"
             {"solution": RIGHT, "qwen_answer": OTHER},
             "'solution' is the right answer in 4 of 4 rows, and 'qwen_answer' beside",
         ),
+        (
+            {"solution": RIGHT, "outputs": [OTHER]},
+            "'solution' is the right answer in 4 of 4 rows, and 'outputs' beside",
+        ),
+        ({"solution": RIGHT, "outputs": [RIGHT]}, ""),
+        (
+            {"solution": RIGHT, "choices": [{"text": OTHER}]},
+            "'solution' is the right answer in 4 of 4 rows, and 'choices.text' beside",
+        ),
         ({"solution": RIGHT, "model_output": f"Here:\n```python\n{RIGHT}```"}, ""),
         ({"solution": OTHER, "qwen_answer": RIGHT}, ""),
         ({"solution": RIGHT, "canonical_solution": "    return 2 * x\n", "topic": OTHER}, ""),
@@ -363,12 +444,11 @@ def test_an_exam_takes_no_right_solution_for_a_models_where_another_column_may_b
     test = "def check(candidate):\n    assert candidate(3) == 6\n"
     rest = {"prompt": "def f(x):\n", "entry_point": "f", "canonical_solution": "    return 2 * x\n", "test": test}
     benchmark = write_rows(tmp_path / "b.jsonl", [{"task_id": f"t/{n}", **rest} for n in range(4)])
-    rows = [
-        {**{key: f"{text}# {n}\n" if text is OTHER else text for key, text in row.items()}, "task_id": f"t/{n}"}
-        for n in range(4)
-    ]
+    other = json.dumps(OTHER)[1:-1]
+    rows = [json.loads(json.dumps({**row, "task_id": f"t/{n}"}).replace(other, f"{other}# {n}\\n")) for n in range(4)]
     file = write_rows(tmp_path / "answers.jsonl", rows)
 
     code, _, err = markbook("exam", "--benchmark", benchmark, "--solutions", file, "--output", tmp_path / "out")
 
-    assert (code, "answers.jsonl:1" in err and words in err) == ((2, True) if words else (0, False)), err
+    is_refused = bool(words) and "choices" not in row
+    assert (code, "answers.jsonl:1" in err and words in err) == (2 * is_refused, bool(words)), err

@@ -214,6 +214,7 @@ class Answers:
             rival, is_sure = columns.find_rival()
             if is_sure:
                 raise DataError(rival, at=at, hint="call the column of the model's answers `candidate_solution`")
+            self.warnings += [f"{at}: {rival}; if so, call that column `candidate_solution`"] if rival else []
         # Only now, because a row further down may be the first that names a model, or that shows that repeats are
         # samples.
         self._name_models(source_input)
@@ -224,7 +225,7 @@ class Answers:
         if not isinstance(model, str):
             raise RowError("'model' is not a string")
         # Before the task is looked up, so that a row that is malformed is reported as that, and not as an unknown task.
-        failure = find_failure(record)
+        failure = find_failure(record, CODE_KEYS)
         key, text = (next((key for key in CODE_KEYS if key in record), ""), None) if failure else find_text(record)
         task_id, *others = find_names(record, first="task_id") or [None]
         position = self._place(task_id, model or source_input.name)

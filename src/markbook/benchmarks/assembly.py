@@ -166,10 +166,13 @@ def behind(prompt: str, text: str, name: str) -> str:
     A text that defines the name itself has the prompt's imports and helpers before it, and the definition that the
     prompt only begins is left empty. So is it where the text does not go on with it but begins it anew.
     """
+    standing = _standing(prompt)
     if defines(text, name):
         # `from __future__` must be the first statement of a file: nothing may stand before it.
-        return text if "from __future__" in text else _standing(prompt) + text
-    standing = _standing(prompt)
+        if "from __future__" in text:
+            return text
+        # Only before a text does a prompt stand that ends with a decorator.
+        return prompt + text if not standing and compiles(prompt + text) else standing + text
     # An indented text usually goes on with the prompt; where that does not compile it is tried as a body of its own.
     anew = (
         text[:1].isspace() and standing != f"{prompt}\n" and not compiles(prompt + text) and compiles(standing + text)

@@ -243,7 +243,7 @@ def _judge(about: Mapping[str, object]) -> Any:
     if not isinstance(files, Mapping) or not all(
         isinstance(text, str) and _PLAIN.fullmatch(name) for name, text in files.items()
     ):
-        raise RowError("the checker's 'files' are not texts by plain names")
+        raise RowError("the checker's 'files' must map plain file names to texts")
     flags = text_list(about, "flags")
     is_interactive, passes = about.get("interactive", False), about.get("passes", 1)
     if not isinstance(is_interactive, bool) or not isinstance(passes, int) or not 1 <= passes <= MAX_PASSES:

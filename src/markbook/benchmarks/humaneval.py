@@ -10,7 +10,7 @@ from typing import Any
 from markbook.benchmarks.assembly import behind
 from markbook.benchmarks.benchmark import BenchmarkProbe
 from markbook.benchmarks.codeeval import refuse_misspelt
-from markbook.benchmarks.problems import RowError, text_field, text_list
+from markbook.benchmarks.problems import RowError, parse_json_field, text_field, text_list
 from markbook.testcode import programs
 from markbook.testcode.extraction import with_imports
 from markbook.types import BASE_TESTS, ProblemType, Sample, Test
@@ -115,17 +115,27 @@ class HumanEval:
 
 
 class BigCodeBench:
-    """Reads rows with task_id, complete_prompt, entry_point, canonical_solution and test (a test case of unittest)."""
+    """Reads rows with task_id, complete_prompt, entry_point, canonical_solution and test (a test case of unittest).
+
+    SandboxFusion dumps them with id, content, and the entry point among the labels.
+    """
 
     keys = ("task_id", "complete_prompt", "instruct_prompt", "entry_point", "canonical_solution", "test")
     repeats_are_samples = True
 
     def sniff(self, probe: BenchmarkProbe) -> int:
         """Return 75 for a prompt to complete with an entry point and a test."""
-        return 75 if {"complete_prompt", "entry_point", "test"} <= probe.record.keys() else 0
+        record = probe.record
+        is_dump = {"content", "test"} <= record.keys() and "entry_point" in str(record.get("labels"))
+        return 75 if is_dump or {"complete_prompt", "entry_point", "test"} <= record.keys() else 0
 
     def to_sample(self, record: Mapping[str, object], at: str) -> Sample:
         """Return the problem of a row; RowError if it is none."""
+        if "content" in record:
+            labels = parse_json_field(record.get("labels"), "labels")
+            name = labels.get("entry_point") if isinstance(labels, Mapping) else None
+            own = {"task_id": record.get("id"), "complete_prompt": record["content"], "entry_point": name}
+            record = {**record, **own}
         prompt, test = text_field(record, "complete_prompt"), text_field(record, "test")
         return _begun_function(record, prompt, _canonical(prompt, record), [Test(program=test)], at)
 

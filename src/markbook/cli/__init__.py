@@ -23,7 +23,7 @@ from markbook.errors import MarkbookError, suggest
 _SECTIONS = {
     "Evaluate": {
         "exam": "Run code solutions against a benchmark's tests and score them.",
-        "run": "Run YAML tasks on existing predictions or by querying a model.",
+        "run": "Run YAML tasks: score existing predictions or query a model.",
         "review": "Evaluate generated peer reviews: similarity, LLM judge, agent traces.",
         "score": "Score the rows of a file with one or more metrics.",
         "trace": "Show an agent trace: timeline, agent graph, metrics.",
@@ -113,7 +113,7 @@ def _print_version(ctx: click.Context, _param: click.Parameter, value: bool) -> 
     "--version", is_flag=True, callback=_print_version, expose_value=False, is_eager=True, help="Print the version."
 )
 def cli() -> None:
-    """Evaluate what language models and agents produce: code, text, and whole agent runs."""
+    """Evaluate the output of language models and agents: code, text and agent runs."""
 
 
 def _leave_at_once(code: int) -> NoReturn:

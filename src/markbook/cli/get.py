@@ -29,7 +29,7 @@ Examples:
 @map_option
 @click.option("--json", "as_json", is_flag=True, help="Print the run folders as JSON.")
 def import_command(results: tuple[str, ...], output: str, columns: dict[str, str] | None, *, as_json: bool) -> int:
-    """Convert other tools' results to run folders; inputs and answers are shortened as on the pages.
+    """Convert other tools' results to run folders; inputs and answers are cut to 2,000 characters.
 
     `compare`, `report` and `view` need no import: they read the files directly.
     """
@@ -84,12 +84,12 @@ def _is_there(path: Path) -> bool:
 @click.command("get", cls=Grouped, epilog=_GET_EXAMPLES)
 @click.argument("name", required=False, metavar="NAME|OWNER/NAME", shell_complete=completing(_list_known))
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The file to write [default: NAME.jsonl].")
-@click.option("--config", default="", metavar="PART", help="Config of a data set that has several.")
-@click.option("--split", default="", metavar="SPLIT", help="Split of the data set [default: test].")
-@click.option("--show", is_flag=True, help="Print its source and licence, without downloading it.")
+@click.option("--config", default="", metavar="PART", help="Config of a dataset that has several.")
+@click.option("--split", default="", metavar="SPLIT", help="Split of the dataset [default: test].")
+@click.option("--show", is_flag=True, help="Print the source and licence of the dataset without downloading it.")
 @json_option
 def command(name: str | None, output: Path | None, config: str, split: str, *, show: bool, as_json: bool) -> int:
-    """Download a known benchmark, or any data set of the Hugging Face hub, as a file of JSON Lines.
+    """Download a known benchmark, or any dataset of the Hugging Face hub, as a file of JSON Lines.
 
     Prints its licence, its commit and the digest of the file. Without NAME, lists the known short names.
     Only this command and `markbook run --allow-download` download data.
@@ -107,7 +107,7 @@ def command(name: str | None, output: Path | None, config: str, split: str, *, s
     hub_data = KNOWN.get(name)
     if hub_data is None and "/" not in name:
         raise UsageError(
-            f"unknown benchmark {name!r}", hint=f"{suggest(name, [*KNOWN])}; any data set can be given as OWNER/NAME"
+            f"unknown benchmark {name!r}", hint=f"{suggest(name, [*KNOWN])}; any dataset can be given as OWNER/NAME"
         )
     target = output or Path(f"{name.replace('/', '_')}.jsonl")
     # Before anything is fetched: nothing of the user's is overwritten, and no download is for nothing.

@@ -52,7 +52,7 @@ _COMMANDS = {
 _NEXT = {
     "exam": "benchmark.jsonl has the problems (docs/benchmarks.md lists every key), answers.jsonl the solutions of two models.",
     "task": "task.yaml defines prompts and metrics (docs/tasks.md), answers.jsonl has completions; --model PROVIDER:NAME queries a model.",
-    "review": "papers/ is a PeerRead folder, reviews.jsonl has the reviews of two systems (docs/reviews.md).",
+    "review": "papers/ is a PeerRead folder, reviews.jsonl has the reviews of two systems, traces/ has a log (docs/reviews.md).",
 }
 
 

@@ -53,13 +53,13 @@ Examples:
     "--score", help="Key of the judge's score in a row or its `metrics` [default: score, or the run's first metric]."
 )
 @click.option(
-    "--systems", nargs=2, metavar="A B", help="The paired difference A - B of two systems instead of the mean."
+    "--systems", nargs=2, metavar="A B", help="Correct the difference A - B of two systems instead of the mean."
 )
-@click.option("--cluster", default="", metavar="KEY", help="Rows with the same KEY are related [default: an item's].")
+@click.option("--cluster", default="", metavar="KEY", help="Key that defines the clusters [default: the item's id].")
 @click.option("--stratum", default="", metavar="KEY", help="Key of the stratum in which labels were sampled.")
-@click.option("--by", default="", metavar="KEY", help="Key of the groups by which the judge's errors are shown.")
+@click.option("--by", default="", metavar="KEY", help="Show the judge's errors by the groups of this key.")
 @click.option(
-    "--target", type=Number(min=0, min_open=True), help="Half-width to plan for [default: half the present one]."
+    "--target", type=Number(min=0, min_open=True), help="Half-width to plan labels for [default: half the current one]."
 )
 @click.option(
     "--confidence", type=Number(0, 1, min_open=True, max_open=True), default=CONFIDENCE, show_default=True,
@@ -69,8 +69,8 @@ Examples:
 def correct_command(*, as_json: bool, systems: tuple[str, str] | None, **options: Any) -> int:
     """Correct a judge's mean by human labels of some items, with a valid interval.
 
-    A label may state the `probability` with which its item was drawn; several labels of an item are averaged. Exit code 3
-    if the labels cannot support an interval, with the reason.
+    A label may state the `probability` with which its item was drawn; several labels of an item are averaged. If the labels
+    cannot support an interval, the command prints the reason and exits with code 3.
     """
     from markbook.judge.correction import CorrectionRequest, correct
 
@@ -185,7 +185,9 @@ command.add_command(correct_command)
 @click.option("--min-kappa", metavar="X", help="The same as --fail-under weighted_kappa=X.")
 @fail_under_option("weighted_kappa, krippendorff_alpha or exact: the agreement with people")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the judge.")
-@click.option("--output", type=_FILE, help="Also write the report as JSON to this file.")
+@click.option(
+    "--output", type=click.Path(dir_okay=False, path_type=Path), help="Also write the report as JSON to this file."
+)
 @options_of(JudgeOptions)
 @json_option
 def check(**options: Any) -> None:
@@ -227,10 +229,8 @@ def check(**options: Any) -> None:
             interval = scale.spread(estimate["low"], estimate["high"])
             rows.append((name, scale.value(estimate["value"]), interval, str(estimate["n"])))
         title = f"{terminal(report['judge'], limit=60)} on {report['reviews']} texts"
-        heads, note = (
-            ("probe", "value", f"{format_level()} CI", "n"),
-            ("Marks and shares in points of 100; kappa, alpha, ICC and the slope are coefficients."),
-        )
+        heads = ("probe", "value", f"{format_level()} CI", "n")
+        note = "Marks and shares in points of 100; kappa, alpha, ICC and the slope are coefficients."
         table = Table(title, heads, tuple(rows), numeric=frozenset((1, 2, 3)), note=note)
         output_console().print(table.rich())
         if note := report["same_family_preference"]["note"]:
@@ -302,16 +302,13 @@ def _rows(report: Examined) -> Iterator[tuple[str, AgreementRecord, Scale]]:
     yield "self-consistency: ICC", again["icc"], _COEFFICIENT
     yield "order alone decides (flip rate)", report["order"]["flip_rate"], _POINTS
     yield "the longer text wins", report["length_preference"]["longer_wins"], _POINTS
-    yield "the judge's own family wins", report["same_family_preference"]["own_family_wins"], _POINTS
-    yield (
-        "  where its text is the shorter one",
-        report["same_family_preference"]["own_family_wins_when_shorter"],
-        _POINTS,
-    )
+    family = report["same_family_preference"]
+    yield "the judge's own family wins", family["own_family_wins"], _POINTS
+    yield "  where its text is the shorter one", family["own_family_wins_when_shorter"], _POINTS
     for words, change in (
         ("a planted instruction", report["planted_instruction"]),
         ("padding that says nothing", report["verbosity"]),
-        ("headings and bullets", report["formatting"]),
+        ("added formatting", report["formatting"]),
     ):
         yield f"{words} raises the mark", change["raised"], _POINTS
         yield "  it lowers it", change["lowered"], _POINTS

@@ -51,14 +51,15 @@ Examples:
 @click.option("--alike", is_flag=True, help="Sample items uniformly.")
 @click.option("--labels", type=click.Path(path_type=Path), help="Folder for the labels [default: labels in RUN].")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the sample and its order.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port of 127.0.0.1 [default: a free one].")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port on 127.0.0.1 [default: a free one].")
 @click.option("--open", "open_browser", is_flag=True, help="Open the first rater's page in the browser.")
 def command(run: str, raters: tuple[str, ...], port: int, *, open_browser: bool, **options: Any) -> int:
     """Label answers of a run blindly, by keyboard, in a local page, until interrupted.
 
     Neither the model's name nor the judge's score is shown, and each rater gets a different order. Half of each item's sampling
-    probability is uniform, half follows the judge's uncertainty. Each label records its probability for `judge correct`.
-    With --reasons, traces and failed attempts are labelled by the reason of the failure. Every label is saved before the next item is shown: run the same command again to continue.
+    weight is uniform, half depends on the judge's uncertainty. Each label records its probability for `judge correct`. With
+    --reasons, raters choose the reason why a trace or an attempt failed. Every label is saved before the next item is shown: run
+    the same command again to continue.
     """
     from markbook.report.html import label_script
     from markbook.report.label_pages import LabelPages

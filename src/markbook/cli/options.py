@@ -348,7 +348,7 @@ def fail_under_option(names: str, section: str = "") -> Callable[[_F], _F]:
         section=section,
         multiple=True,
         metavar="NAME=X",
-        help=f"Exit 1 if a score is worse than X, such as 0.8 or 80%. NAME: {names}. Checked before any work.",
+        help=f"Exit 1 if a score is worse than X, such as 0.8 or 80%. NAME: {names}. NAME and X are checked before any work.",
     )
 
 
@@ -362,8 +362,8 @@ def baseline_option(section: str) -> Callable[[_F], _F]:
         shell_complete=completing(run_names, files=True),
         callback=_one_run,
         metavar="RUN",
-        help="Exit 1 if a model is significantly worse than in this earlier run or table: the whole interval of the difference, "
-        "as in `markbook compare`, is on the worse side.",
+        help="Exit 1 if a model is significantly worse than in this earlier run or table: the interval of the difference, as in "
+        "`markbook compare`, excludes 0.",
     )
 
 

@@ -44,17 +44,17 @@ Examples:
     "-o", "--output", required=True, type=click.Path(), help="Folder for the pages: new, empty, or an earlier site."
 )
 @click.option("--title", default="Leaderboard", show_default=True, help="Title of the site.")
-@click.option("--metric", multiple=True, help="The metric. Repeatable: each run is ranked by the first one it has.")
+@click.option("--metric", multiple=True, help="The metric. Repeatable: each run uses the first one that it has.")
 @options_of(StoppingOptions, only=("allow_different_measures",))
 @map_option
-@click.option("--alpha", type=Number(0.0001, 0.5), default=SIGNIFICANCE, show_default=True, help="Family-wise error.")
+@click.option("--alpha", type=Number(0.0001, 0.5), default=SIGNIFICANCE, show_default=True, help="Family error rate.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of resampling.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
 def site_command(runs: tuple[str, ...], output: str, **options: Any) -> int:
     """Write a leaderboard as static pages that open from a file.
 
-    The pages show groups of models without significant differences instead of bare ranks, intervals, scored M of N, and a page for each model and
-    each item. The same runs give identical pages.
+    The pages show groups of models that do not differ significantly, ranges of ranks, intervals, and the number of scored
+    samples. Each model and each item has its own page. The same runs give identical pages.
     """
     from markbook.report.board import pages
     from markbook.report.exports import new_site
@@ -99,7 +99,7 @@ Examples:
     help="html, md, latex, junit, csv, json, lm-eval, parquet, every-eval-ever, documented, or a report plugin.",
 )
 @click.option(
-    "-o", "--output", type=click.Path(), help="Folder for it, or - for stdout [default: the run's own folder]."
+    "-o", "--output", type=click.Path(), help="Folder for the report, or - for stdout [default: the run's own folder]."
 )
 @click.option(
     "--figures", type=click.Path(), metavar="DIR", help="Write only the charts, as SVG and PNG files, to this folder."
@@ -142,8 +142,7 @@ def command(
     # A run of ours is a folder; another tool's results may be a single file, beside which we write nothing.
     if output is None and not opened.folder.is_dir():
         raise UsageError(
-            "another tool's results are only read, and nothing is written beside them",
-            hint="name a folder with --output",
+            "no report is written into the folder of another tool's results", hint="name a folder with --output"
         )
     paths = write_report(opened, format_name, Path(output) if output else opened.folder)
     _say_paths(format_name, paths, as_json=as_json)

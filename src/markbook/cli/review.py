@@ -148,7 +148,7 @@ def _show(run: Run, *, as_json: bool, verbose: bool) -> None:
             click.echo(terminal(line, limit=400))
     if human := summary["human_yardstick"]["closest_other"]:
         parts = ", ".join(f"{name} {format_percent(spread['median'])}" for name, spread in human.items())
-        console.print(f"Human-human similarity (median of the nearest): {parts}")
+        console.print(f"Similarity of a human review to the most similar other one (median): {parts}")
     tiers = []
     performance = read_part(run, "performance", dict[str, TierTime], {})
     # By name, and the total last.

@@ -49,7 +49,7 @@ class _Run(SpreadCommand):
 @verbose_option("Name each skipped row with its file and line.")
 @options_of(TaskOptions)
 def command(**options: Any) -> int:
-    """Run YAML tasks on existing predictions or by querying a model.
+    """Run YAML tasks: score existing predictions or query a model.
 
     TASK is a YAML file (our format or lm-evaluation-harness's) or the name of a built-in task or group
     (`markbook list tasks`). Results go to OUTPUT/evaluation_<time>/.

@@ -70,8 +70,8 @@ def make(name: str) -> Schema:
 def command(name: str) -> int:
     """Print the JSON schema of a file that Markbook reads or writes.
 
-    NAME is benchmark, answers, task, review, exam-result, run-result or review-result. Editors and
-    your own programs can use it for completion and checks. It is derived from the code that reads and writes the file.
+    NAME is benchmark, answers, task, review, exam-result, run-result or review-result. Editors and your own programs can use it
+    for completion and checks. The schema is derived from the code that reads and writes the file.
     """
     if name not in SCHEMAS:
         from markbook.errors import UsageError, suggest

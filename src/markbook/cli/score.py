@@ -225,7 +225,7 @@ def _read(
             record = dict(line.record) | {
                 key: line.record[name] for key, name in columns.items() if name in line.record
             }
-            if find_failure(record):
+            if find_failure(record, ["candidate"]):
                 record["candidate"] = None  # whatever text stands beside it, it is not what was answered
             lacking = [name for name in columns.values() if name not in line.record]
             reason = ""
@@ -251,9 +251,9 @@ def _read(
         for problem in read.problems[:5]:
             say(f"markbook: {problem}")
         raise DataError(
-            "no row that can be marked",
+            "no row can be scored",
             at="<stdin>" if str(file) == "-" else str(file),
-            hint='one {"candidate": .., "reference": ..} a line; --map candidate=COLUMN,reference=COLUMN names others',
+            hint='each row needs {"candidate": .., "reference": ..}; --map candidate=COLUMN,reference=COLUMN reads other columns',
         )
     yield read
 

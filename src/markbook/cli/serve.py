@@ -29,7 +29,7 @@ Examples:
 @options_of(ExamOptions, only=("workers",), workers="Parallel workers [default: one per core].")
 @click.option("--benchmarks", type=click.Path(), help="Folder of benchmarks that requests may refer to.")
 @click.option("--token-file", type=click.Path(), help="File with the token that clients must send.")
-@options_of(ExamOptions, only=("timeout",), timeout="CPU seconds of a program whose item sets no limit.")
+@options_of(ExamOptions, only=("timeout",), timeout="CPU seconds of a program, if its item sets no limit.")
 @click.option("--deadline", type=Number(min=0.1), default=600.0, show_default=True, help="Maximum seconds per request.")
 @click.option(
     "--queue",
@@ -52,7 +52,7 @@ Examples:
 @options_of(ExamOptions, only=("python",), python="Interpreter (3.11 or newer) whose packages programs may import.")
 @options_of(ExamOptions, only=("engine",))
 def command(**options: Any) -> int:
-    """Serve a reward API for RL training, until interrupted. Programs run isolated; a reward is a number or a reason.
+    """Serve a reward API for RL training, until interrupted. Programs run isolated. A reward is a number, or null with a reason.
 
     POST /v1/mark, /v1/score, /run_code, /get_reward; GET /health, /metrics, /openapi.json, and a page that shows load.
     """
@@ -69,7 +69,7 @@ def command(**options: Any) -> int:
     # Whoever reaches the port runs programs here: outside this machine a token is the only lock.
     if not token and not is_loopback(options["host"]):
         raise UsageError(
-            f"{options['host']} can be reached from outside, and whoever reaches it runs code", hint="give --token-file"
+            f"{options['host']} lets clients on other machines run code without a token", hint="give --token-file"
         )
     box = BoxSettings(
         workers=options["workers"], isolation=options["isolation"], python=options["python"], adaptive=True
@@ -82,14 +82,14 @@ def command(**options: Any) -> int:
         deadline=options["deadline"],
     )
     # Bound before the server starts: with port 0 the system chooses the number, and it has to be printed.
-    sock = bind(options["host"], options["port"])
-    host, port = sock.getsockname()[:2]
+    with bind(options["host"], options["port"]) as sock:
+        host, port = sock.getsockname()[:2]
 
-    def ready(_server: object) -> None:
-        # An IPv6 address holds colons, which a URL takes for the port's unless it stands in brackets.
-        address = f"[{host}]" if ":" in host else host
-        click.echo(f"http://{address}:{port}")
-        click.echo("Press Ctrl-C to stop.", err=True)
+        def ready(_server: object) -> None:
+            # An IPv6 address holds colons, which a URL takes for the port's unless it stands in brackets.
+            address = f"[{host}]" if ":" in host else host
+            click.echo(f"http://{address}:{port}")
+            click.echo("Press Ctrl-C to stop.", err=True)
 
-    asyncio.run(serve(settings, sock, grace=options["grace"], ready=ready))
+        asyncio.run(serve(settings, sock, grace=options["grace"], ready=ready))
     return 0

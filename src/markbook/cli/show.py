@@ -14,13 +14,13 @@ from markbook.errors import UsageError, suggest
 
 @click.command("view", cls=Grouped)
 @click.argument("folder", type=click.Path(), default="generated", metavar="[DIR]")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port of 127.0.0.1 [default: a free one].")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port on 127.0.0.1 [default: a free one].")
 @click.option("--open", "open_browser", is_flag=True, help="Open the page in the browser.")
 def view_command(folder: str, port: int, *, open_browser: bool) -> int:
     """Browse the runs in a folder in a local page, until interrupted.
 
-    Lists runs and traces, filters attempts, and shows one with its code and tests, or two side by side. The printed address
-    works on this machine only, and nothing is written.
+    Lists runs and traces, filters attempts, shows an attempt with its code and tests, and compares up to six side by side. The
+    printed address works on this machine only, and nothing is written.
     """
     from markbook.cli.trace import trace_page
     from markbook.report.browser import BrowseServer

@@ -12,8 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from markbook import config as spec
-from markbook.config.check import check
-from markbook.config.tree import Function, Node, find, plain, with_words
+from markbook.config.tree import Function, Node, check, find, plain, with_words
 from markbook.errors import ConfigError, misspelt, suggest
 
 # What files of lm-evaluation-harness may hold, key by key; whatever is not listed here is refused by its name.

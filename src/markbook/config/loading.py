@@ -282,7 +282,7 @@ def _merge_parents(path: Path, above: tuple[Path, ...], twice: list[Twice], merg
             "it extends itself, by way of " + " -> ".join(ancestor.name for ancestor in (*above, real)), at=str(path)
         )
     if len(above) >= _MAX_CHAIN:
-        raise ConfigError(f"more than {_MAX_CHAIN} files extend one another", at=str(path))
+        raise ConfigError(f"the chain of `extends` is longer than {_MAX_CHAIN} files", at=str(path))
     node = read_tree(path, twice)
     if not isinstance(node.value, dict):
         raise ConfigError("a task file holds a mapping of keys", at=node.at)
@@ -299,7 +299,7 @@ def _merge_parents(path: Path, above: tuple[Path, ...], twice: list[Twice], merg
         beside = path.parent / value.value
         parent = beside if beside.is_file() else ready_tasks().get(value.value)
         if parent is None:
-            raise ConfigError(f"no such file or ready task: {value.value}", at=value.at)
+            raise ConfigError(f"no such file or built-in task: {value.value}", at=value.at)
         base = _merge_parents(parent, (*above, real), twice, merged)
         result = base if result is None else _over(result, base, deep=key == "extends")
     own = {name: value for name, value in node.value.items() if name != key}

@@ -8,8 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from markbook import config as spec
-from markbook.config.check import check
-from markbook.config.tree import Function, Node, find, plain
+from markbook.config.tree import Function, Node, check, find, plain
 from markbook.errors import ConfigError
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][\w.\-]*$", max_length=200)]

@@ -9,7 +9,7 @@ built here, out of the parser's events.
 *The parts.* `read_tree` opens a regular file of at most `MAX_BYTES`. `_Builder` takes one event at a time and keeps
 the open collections on a stack of its own: without recursion a file can nest only as deep as `MAX_DEPTH`, and
 the error names the place. A finished `Node` holds a plain value, its file, line and column, and those of its keys.
-`plain` gives the values alone; `check` in `markbook.config.check` finds the place again for each error of pydantic.
+`plain` gives the values alone; `check` finds the place again for each error of pydantic.
 
 *Aliases.* An alias is the very node of its anchor, not a copy, so a tree takes no more memory than its text. Because
 `plain` unfolds it, each node knows its `size` with all aliases unfolded, and more than `MAX_NODES` are refused while
@@ -38,9 +38,14 @@ import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from markbook.errors import ConfigError, os_errors_as
+from markbook.errors import ConfigError, os_errors_as, suggest
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+ModelT = TypeVar("ModelT", bound="BaseModel")
 
 Event = Any
 """A parser event; the library's own classes declare none of the attributes that its parser sets."""
@@ -361,3 +366,94 @@ class _Builder:
         return ConfigError(
             f"tag {tag_name} is not allowed", at=self.at(event), hint="nothing in a file is ever executed"
         )
+
+
+# From a tree to a pydantic model, with every complaint at its place in the file.
+
+_MOST_COMPLAINTS = 20
+"""How many complaints are listed."""
+
+
+def check(model: type[ModelT], node: Node) -> ModelT:
+    """Return the node as a model.
+
+    Raises:
+        ConfigError: with one line a complaint, each with `file:line:column`, unknown keys with the nearest known.
+    """
+    from pydantic import ValidationError  # late: who reads a tree alone does without
+
+    if not isinstance(node.value, dict):
+        raise ConfigError(f"a mapping is needed here, not {_kind(node)}", at=node.at)
+    try:
+        return model.model_validate(plain(node))
+    except ValidationError as error:
+        problems = error.errors(include_url=False, include_context=False)
+        paths: list[tuple[int | str, ...]] = []
+        for problem in problems:
+            # pydantic puts its own names for the branches of a union into the path; the file holds none of them
+            at, steps, location = node, list[int | str](), problem["loc"]
+            for position, step in enumerate(location):
+                inner = find(at, (step,))
+                is_absent = problem["type"] == "missing" and position == len(location) - 1
+                if inner is not at or is_absent:
+                    steps.append(step)
+                at = inner
+            paths.append(tuple(steps))
+        # Where a value may be of two kinds, every kind complains; the complaint that goes deepest is meant.
+        problems_kept = [
+            (path, problem)
+            for path, problem in zip(paths, problems, strict=True)
+            if not any(len(other) > len(path) and other[: len(path)] == path for other in paths)
+        ]
+        # a misspelt key explains a missing one
+        problems_kept.sort(key=lambda pair: pair[1]["type"] != "extra_forbidden")
+        complaints = list(dict.fromkeys(_complaint(model, node, path, problem) for path, problem in problems_kept))
+        first, rest = complaints[0], complaints[1:_MOST_COMPLAINTS]
+        raise ConfigError("; ".join([first[1], *(f"{spot}: {text}" for spot, text in rest)]), at=first[0]) from None
+
+
+_PLAIN = frozenset({"string_type", "int_type", "float_type", "bool_type"})
+"""Complaints of a value that may be text, a number or true and false: of a list, all of them say the same."""
+
+
+def _complaint(model: type[BaseModel], node: Node, steps: Sequence[int | str], error: Any) -> tuple[str, str]:
+    key_path = ".".join(str(part) for part in steps)
+    if error["type"] == "extra_forbidden":
+        parent = find(node, steps[:-1])
+        key = str(steps[-1])
+        loc = error["loc"][:-1]
+        current: list[type[BaseModel]] = [model]
+        for step in loc:
+            if isinstance(step, int):
+                continue
+            by_class = [cls for cls in current if cls.__name__ == step]
+            nested = [
+                inner
+                for cls in current
+                for name, info in cls.model_fields.items()
+                if step in (name, info.alias)
+                for inner in _models_in(info.annotation)
+            ]
+            current = by_class or nested or current
+        names = {info.alias or name for cls in current for name, info in cls.model_fields.items()}
+        return parent.key_at(key), f"unknown key {key_path!r} ({suggest(key, sorted(names))})"
+    target = find(node, steps)
+    if error["type"] == "missing":
+        return target.at, f"{key_path!r} is missing"
+    if error["type"] == "list_type":
+        return target.at, f"{key_path!r} must be a list, not {_kind(target)}"
+    if error["type"] in _PLAIN and isinstance(target.value, list | dict):
+        return target.at, f"{key_path!r} must be a single value, not {_kind(target)}"
+    return target.at, f"{key_path}: {error['msg'].removeprefix('Value error, ')}".removeprefix(": ")
+
+
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    from pydantic import BaseModel
+
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for argument in getattr(annotation, "__args__", ()) for model in _models_in(argument)]
+
+
+def _kind(node: Node) -> str:
+    return {list: "a list", str: "a text", type(None): "nothing"}.get(type(node.value), type(node.value).__name__)

@@ -133,7 +133,8 @@ def _attempt(row: object, at: str, file: Path) -> Attempt | Rejection:
         return Rejection(at, "no paper_id")
     if "review" not in row and "comments" not in row and "text" not in row:
         return Rejection(at, "no review in it")
-    review = None if find_failure(row) else row.get("review", row.get("comments", row.get("text")))
+    keys = ("review", "comments", "text")
+    review = None if find_failure(row, keys) else next((row[key] for key in keys if key in row), None)
     fields = {str(name).lower(): value for name, value in review.items()} if isinstance(review, Mapping) else {}
     parts = (as_text(fields.get(name)) for name in _TEXT_FIELDS)
     stated = as_text(fields.get("comments")) or "\n\n".join(filter(None, parts)) if fields else as_text(review)

@@ -17,6 +17,7 @@ from markbook.files.jsonl import Line, Rejection
 from markbook.files.spool import Spool, SpooledMap
 from markbook.files.tables import SUFFIXES, read_table, suffix
 from markbook.row_keys import (
+    CODE_KEYS,
     DOUBTFUL_KEYS,
     RAW_KEYS,
     TEXT_KEYS,
@@ -266,7 +267,8 @@ def _predictions(line: Line, *, weighed: bool) -> list[Prediction]:
     """
     record = line.record
     texts: list[str | None] = [None]
-    index, filtered, key, failure = None, False, "", find_failure(record)
+    failure = find_failure(record, (CODE_KEYS[0], "resps", "filtered_resps", *TEXT_KEYS))
+    index, filtered, key = None, False, ""
     if weighed and not failure:
         likelihoods = next((record[key] for key in ("resps", "filtered_resps", "likelihoods") if record.get(key)), None)
         pairs = likelihoods if isinstance(likelihoods, list) else []
@@ -343,7 +345,7 @@ def _texts(record: Mapping[str, object]) -> tuple[list[str | None], bool, str]:
     for key in TEXT_KEYS:
         if key in record:
             return _flat(record[key]), False, key
-    raise ValueError(f"no answer in it: one of {', '.join(TEXT_KEYS)} is needed")
+    raise ValueError(f"no answer: the row needs one of the keys {', '.join(TEXT_KEYS)}")
 
 
 def _flat(value: object, depth: int = _DEEPEST) -> list[str | None]:
@@ -464,7 +466,7 @@ def _order_answers(
             raise DataError(
                 f"a second answer to {sample_id!r} that differs from the first",
                 at=prediction.source,
-                hint=f"the first is {first.source}; number several answers to one row by `index`",
+                hint=f"the first is {first.source}; several answers to one row need different values of `index`",
             )
         by_index[position] = prediction
         # Beyond the highest number so far, so that unnumbered answers never take a number that a row states.

@@ -113,6 +113,8 @@ def data_file(task: Task, name: str, folder: Path | None = None) -> Path:
         raise ConfigError(f"{name!r} is a pattern", at=task.data.at, hint="list the files one by one")
     near = (folder or task.data.folder) / name
     path = near if near.is_file() or is_saved(near) else Path(name)
+    if near.is_dir() and not is_saved(path):
+        raise ConfigError(f"{str(near)!r} is a folder, and no data file", at=task.data.at, hint="name the file")
     if not path.is_file() and not is_saved(path):
         hint = "; ".join(part for part in (suggest_path(near), "--data names another") if part)
         raise ConfigError(f"there is no data file {str(near)!r}", at=task.data.at, hint=hint)

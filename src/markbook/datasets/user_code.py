@@ -105,7 +105,7 @@ class Rows(list[Any]):
         import numpy as np
 
         if seed is None:
-            raise ValueError("shuffle without a seed gives other rows each time")
+            raise ValueError("shuffle without a seed gives different rows in each run")
         return self.select(np.random.default_rng(seed).permutation(len(self)))
 
     def sort(  # type: ignore[override]  # a data set's, which gives rows back

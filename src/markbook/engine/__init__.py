@@ -58,6 +58,14 @@ def deaf() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
+def end_workers(executor: Executor) -> None:
+    """End the processes of a local executor, whatever they are at: it may take them minutes."""
+    processes = list((getattr(executor, "_processes", None) or {}).values())
+    for process in processes:
+        process.terminate()
+    executor.shutdown(wait=bool(processes), cancel_futures=True)
+
+
 def _end_with_parent() -> None:
     """Let this worker end when the process that started it does, also where that was killed.
 
@@ -117,8 +125,10 @@ def open_engine(name: str, workers: int | None) -> Iterator[Executor]:
     with lost_workers():
         try:
             yield executor
-        finally:
-            executor.shutdown(wait=False, cancel_futures=True)  # what still runs is of no use to anybody
+        except BaseException:
+            end_workers(executor)  # what still runs is of no use to anybody
+            raise
+        executor.shutdown(wait=False, cancel_futures=True)
 
 
 @contextmanager

@@ -185,6 +185,12 @@ def open_bundle(path: Path) -> Bundle:
     return Bundle(path, dict(files))
 
 
+def refuse_link_out(path: Path, folder: Path) -> None:
+    """Raise DataError if this is a link that leads out of a folder, whose path is resolved."""
+    if path.is_symlink() and not path.resolve().is_relative_to(folder):
+        raise DataError("a link that leads out of its folder: refused", at=str(path))
+
+
 def _of_folder(root: Path) -> Iterator[tuple[str, Path]]:
     """Yield the regular files below a folder; a link to a file within it is one, a link that leads outside is refused."""
     inside = root.resolve()
@@ -195,9 +201,7 @@ def _of_folder(root: Path) -> Iterator[tuple[str, Path]]:
         if len(here.relative_to(root).parts) > MAX_DEPTH:
             raise DataError(f"more than {MAX_DEPTH} folders within one another", at=folder)
         for name in [*folders, *files]:
-            target = here / name
-            if target.is_symlink() and not target.resolve().is_relative_to(inside):
-                raise DataError("a link that leads out of its folder: refused", at=str(target))
+            refuse_link_out(here / name, inside)
         for name in files:
             target = here / name
             if not target.is_file():

@@ -143,7 +143,7 @@ def _ask_hub(repository: str, ask: Callable[[], _T]) -> _T:
         return ask()
     except errors.GatedRepoError as error:
         hint = f"accept them at {where}/datasets/{repository}, and log in with `hf auth login`"
-        raise IncompleteError(f"the data set {repository!r} has terms to accept", hint=hint) from error
+        raise IncompleteError(f"the dataset {repository!r} has terms that you must accept", hint=hint) from error
     except errors.RepositoryNotFoundError as error:
         repositories = [data.repository for data in KNOWN.values()]
         raise UsageError(

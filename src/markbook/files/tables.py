@@ -129,7 +129,7 @@ def _files(folder: Path) -> list[Path]:
     about = parsed.record
     if about.get("_indices_data_files"):
         raise DataError(
-            "this data set is a selection kept beside all rows", at=str(folder), hint="flatten_indices(), save again"
+            "this dataset is saved with a selection of rows", at=str(folder), hint="flatten_indices(), save it again"
         )
     listed = about.get("_data_files")
     listed = listed if isinstance(listed, list) else []

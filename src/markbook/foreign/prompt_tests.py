@@ -73,6 +73,7 @@ class DeepEval:
                 "strictMode": is_strict,
                 "threshold": limit,
                 "criteria": log and (log[1] or log[2]),
+                "rubric": log and log[3],
             }
             for kind, fact in measure.items():
                 facts.setdefault(name, {}).setdefault(kind, set()).update({words(fact)} if fact is not None else ())
@@ -108,10 +109,11 @@ def _named_metrics(case: Mapping[str, object]) -> Iterator[tuple[str, Mapping[st
 
 
 _CRITERIA = re.compile(
-    r"Criteria:\n(?:(?:None)? *\n *\nEvaluation Steps:\n(.*?)|(.*?) *\n *\nEvaluation Steps:\n.*?)(?: *\n *\n|\Z)",
+    r"Criteria:\n(?:(?:None)? *\n *\nEvaluation Steps:\n(.*?)|(.*?) *\n *\nEvaluation Steps:\n.*?)(?: *\n *\n|\Z)"
+    r"(?:Rubric:\n(?!None)(.*?)(?: *\n *\n|\Z))?",
     re.DOTALL,
 )
-"""The log of a GEval metric: its criteria; its steps only where they were written instead, for else a model makes them up."""
+"""The log of a GEval metric: its criteria; its steps only where they were written instead, for else a model makes them up; its rubric."""
 _CASE_FACTS = ("expectedOutput", "expectedOutcome", "expectedTools", "context", "scenario")
 
 

@@ -313,7 +313,9 @@ RightAnswers = list[tuple[tuple[str, str], list[object]]]
 """By each sample's id and content, in the order of the file."""
 Prompts = dict[tuple[str, str], dict[str, str]]
 """By each sample's id and content what is known of what was asked, by its kind."""
-TEMPLATE = re.compile(r"<\|\w+\|>|\[INST\]|<start_of_turn>|^\s*\[\{\W+(?:role|content)\W")
+TEMPLATE = re.compile(
+    r"<[|\uff5c](?!fim)[\w\u2581]+[|\uff5c]>|\[INST\]|<start_of_turn>|^\s*\[\{\W+(?:role|content)\W|\bUSER: [\s\S]*\bASSISTANT:\s*\Z"
+)
 """What a chat template puts around a prompt."""
 
 

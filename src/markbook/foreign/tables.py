@@ -28,7 +28,7 @@ from markbook.foreign.reading import (
 )
 from markbook.marks import Row
 from markbook.measurements import find_direction
-from markbook.row_keys import find_model, is_failure, parse_map
+from markbook.row_keys import find_failure, find_model, is_failure, parse_map
 from markbook.text.format import read_number
 from markbook.types import Direction, Missing, MissingKind
 
@@ -87,6 +87,7 @@ class Plain:
         clusters: dict[str, str] = {}
         questions: dict[str, str] = {}
         several_questions: set[str] = set()
+        n_doubtful = 0
         for line in read_table(probe.path, numbers="open"):
             if isinstance(line, Rejection):
                 lost[line.reason] += 1
@@ -105,6 +106,9 @@ class Plain:
                     index = repeats.setdefault(label or f" {unlabelled[at]}", len(repeats))
                     unlabelled[at] += not label
                 row = replace(row, index=index)
+            is_scored = not isinstance(row.metrics[table.columns["score"]], Missing)
+            has_output = table.columns.get("output") in line.record
+            n_doubtful += is_scored and not has_output and is_failure(table.cell(line.record, "error"))
             rows.append(row)
             if rows.contradiction:
                 raise contradiction_error(f"model {row.model!r}, item {row.id!r}, repeat {label!r}", line.at)
@@ -118,6 +122,9 @@ class Plain:
             notes = (
                 f"{len(several_questions)} items have different inputs in different rows; they are paired by the item.",
             )
+        if n_doubtful:
+            note = f"{n_doubtful} rows have an error beside their score and are scored; if nobody answered there, leave the score empty."
+            notes += (note,)
         score, better = table.columns["score"], (probe.columns or {}).get(BETTER)
         direction: Direction | None = (
             find_direction(score) if better is None else "lower" if better == "lower" else "higher"
@@ -180,7 +187,10 @@ def _row(record: Mapping[str, object], table: _Table) -> Row:
     content = digest_input("table", question)
     # Without a column for the item the question itself names it.
     item = words(table.cell(record, "item")) if "item" in table.columns else content.partition(":")[2][:12]
-    value = missing_failure(error) if is_failure(error) else _number(table.cell(record, "score"))
+    value = _number(table.cell(record, "score"))
+    cells = {role: record[column] for role, column in table.columns.items() if column in record}
+    if find_failure({**cells, "score": None if isinstance(value, Missing) else value}, ("output", "score")):
+        value = missing_failure(error)
     texts = cut_text(question), cut_text(table.cell(record, "output"))
     model = words(table.cell(record, "model"))
     scores = {table.columns["score"]: value}

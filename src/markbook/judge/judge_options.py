@@ -96,7 +96,7 @@ class JudgeOptions:
         danger=would_write,
     )
     samples: int = _judge_option(
-        1, "--judge-samples", values=CountRange(1, 100), help="Completions per question and judge."
+        1, "--judge-samples", values=CountRange(1, 100), help="Number of queries per judgement and judge."
     )
     temperature: float | None = _judge_option(
         None, "--judge-temperature", values=NumberRange(0, 2), help="Temperature (default: 0 for one sample, else 0.7)."
@@ -140,10 +140,10 @@ class JudgeOptions:
         "",
         "--judge-price",
         parameter="judge_price",
-        help="Prices IN/OUT in US dollars per million tokens, where none is listed.",
+        help="Prices IN/OUT in US dollars per million tokens, if none is listed.",
     )
     token_weights: bool = _judge_option(
-        False, "--judge-token-weights", help="Weigh scores by token probabilities, where the server returns them."
+        False, "--judge-token-weights", help="Weight scores by token probabilities, if the server returns them."
     )
 
     def check(self) -> None:

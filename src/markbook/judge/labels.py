@@ -199,7 +199,7 @@ def _lines(paths: Sequence[Path], problems: list[str]) -> Iterator[Line]:
         check_readable(path)
         files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
         if not files:
-            raise DataError("no .jsonl file of labels is in this folder", at=str(path))
+            raise DataError("this folder has no .jsonl file with labels", at=str(path))
         for file in files:
             for line in read_jsonl(file):
                 if isinstance(line, Rejection):

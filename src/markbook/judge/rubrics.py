@@ -14,8 +14,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from markbook.config.check import check
-from markbook.config.tree import read_tree
+from markbook.config.tree import check, read_tree
 from markbook.errors import ConfigError, suggest
 from markbook.types import digest_text
 
@@ -385,7 +384,7 @@ class RubricModel(_Strict):
             criterion.grades or criterion.threshold is not None or criterion.weight < 0 for criterion in self.criteria
         )
         if self.form == "pairwise" and (self.row or has_verdict):
-            raise ValueError("a pairwise rubric has no grades, points, thresholds or criteria of a row")
+            raise ValueError("a pairwise rubric must not have grades, points, thresholds or criteria from a row")
         if self.threshold == "row" and not self.row:
             raise ValueError("`threshold: row` needs `row`: the field of a row that holds it")
         # An example has marks for the rubric's own criteria, and those of a row are not known yet.
@@ -528,7 +527,7 @@ def _check_criteria(
         raise ValueError("two criteria have one name, or one is named as another's reason or quotes")
     # The points that can be won are what a score is divided by.
     if criteria and all(criterion.weight < 0 for criterion in criteria):
-        raise ValueError("by these criteria points can only be lost: one must have a weight above 0")
+        raise ValueError("no criterion has a weight above 0, so no answer can gain points")
     if "passed" in scales and (has_threshold or any(criterion.threshold is not None for criterion in criteria)):
         raise ValueError("'passed' says whether an answer reaches the threshold: no criterion can have that name")
     for criterion in criteria:

@@ -69,7 +69,7 @@ def read_texts(name: str, option: str, value: object) -> tuple[str, ...]:
     if not isinstance(texts, list | tuple) or not texts or not all(isinstance(text, str) for text in texts):
         raise ConfigError(f"{name}: {option} must be a text or a list of texts, not {value!r:.60}", hint=hint)
     if not all(texts):
-        raise ConfigError(f"{name}: {option} holds an empty text")
+        raise ConfigError(f"{name}: {option} contains an empty string")
     if len(texts) > MOST_TEXTS:
         raise ConfigError(f"{name}: {option} holds {len(texts)} texts, and {MOST_TEXTS} is the most")
     return tuple(texts)
@@ -124,7 +124,7 @@ def numeric(
     for name, tolerance in (("absolute", absolute), ("relative", relative)):
         # `_decimal` refuses NaN and infinity: an allowance of either would let everything pass or nothing.
         if _decimal(tolerance) is None or tolerance < 0:
-            raise ConfigError(f"numeric: {name} must be a number from 0 up, not {tolerance!r:.40}")
+            raise ConfigError(f"numeric: {name} must be a number of at least 0, not {tolerance!r:.40}")
     right = None if value is None else _decimal(value)
     if value is not None and right is None:
         raise ConfigError(f"numeric: value must be a number, not {value!r:.40}")
@@ -416,7 +416,7 @@ def length(
         raise ConfigError("length needs at_least or at_most")
     for key, value in limits.items():
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            raise ConfigError(f"length: {key} must be a whole number from 0 up, not {value!r:.40}")
+            raise ConfigError(f"length: {key} must be a whole number of at least 0, not {value!r:.40}")
     if at_least is not None and at_most is not None and at_least > at_most:
         raise ConfigError(f"length: at_least {at_least} is above at_most {at_most}")
     holds = partial(_texts_fits, at_least=at_least or 0, at_most=at_most, unit=unit)
@@ -519,7 +519,7 @@ def _combine(name: Literal["one_of", "all_of"], checks: object) -> Check:
         inner = [option.get("checks") for option in options if isinstance(option, Mapping)]
         level = [check for some in inner if isinstance(some, list | tuple) for check in some]
     if level:
-        raise ConfigError(f"{name}: checks within checks, deeper than {DEEPEST}")
+        raise ConfigError(f"{name}: checks are nested deeper than {DEEPEST} levels")
     checks_made = tuple(_make(name, check) for check in checks)
     signature = f"{name}|checks:{build_signature('', {'of': [check.signature for check in checks_made]})}|v1"
     needs = all(check.needs_reference for check in checks_made)  # where some do, those alone have no value without

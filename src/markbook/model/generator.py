@@ -383,7 +383,7 @@ def model_generator(
     """
     connect.split_name(model)
     if concurrency < 1 or retries < 0 or seconds <= 0 or (per_minute is not None and per_minute <= 0):
-        raise UsageError("concurrency, requests per minute and seconds must be above 0, retries not below")
+        raise UsageError("concurrency, requests per minute and seconds must be above 0, retries at least 0")
     if lean_address(model, base_url) is None:
         need("pydantic_ai", extra="judge")
     price_found = connect.find_price(model, base_url, price)

@@ -58,11 +58,11 @@ def pages(sheet: Sheet, board: Leaderboard, *, title: str, alpha: float) -> Iter
             "list.html.j2", title=standing.model, facts=facts, heading="Sample", rows=rows, folder="items", **about
         )
         yield f"models/{models[standing.model]}.html", page
+    names = [standing.model for standing in board.standings]
     for sample in sheet.samples:
-        cells = _cells(sheet, sample)
-        names = [standing.model for standing in board.standings]
+        cells, meta = _cells(sheet, sample), sheet.meta.get(sample, {})
         rows = [(models[model], model, *_format_cell(cells[model], scale)) for model in names]
-        facts = list(sheet.meta.get(sample, {}).items())
+        facts = [(name.replace("_", " ").capitalize(), value.removeprefix("level_")) for name, value in meta.items()]
         page = _render("list.html.j2", title=sample, facts=facts, heading="Model", rows=rows, folder="models", **about)
         yield f"items/{items[sample]}.html", page
 
@@ -140,60 +140,85 @@ def comparison_page(runs: Sequence[Run], sheet: Sheet, comparison: Comparison) -
     samples: dict[str, list[str]] = {}
     for sample, change in changes.items():
         samples.setdefault(change, []).append(sample)
-    order = [change for change in (CHANGES if len(sheet.models) == 2 else DIFFERENCES) if change in samples]
+    pairs, names = pair_models(sheet), [str(run.manifest.get("name") or run.folder.name) for run in runs]
+    order = [change for change in (CHANGES if pairs else DIFFERENCES) if change in samples]
+    listed = {change: samples[change] for change in order}
+    title = f"From {sheet.models[0]} to {sheet.models[1]}" if pairs else "Outcomes of the samples"
+    if len(sheet.models) > 2 and pairs:
+        title = f"From {names[0]} to {names[1]}, by model"
+        listed = {
+            f"{sheet.origins[pair[0]][1]} {change}": ids
+            for pair in pairs
+            for change in CHANGES[:3]
+            if (ids := [sample for sample in sheet.samples if _find_pair_change(sheet, sample, pair) == change])
+        }
     rows = tuple(
         (change, str(len(ids)), ", ".join(ids[:_IDS]) + (f", and {len(ids) - _IDS} more" if len(ids) > _IDS else ""))
-        for change, ids in ((change, samples[change]) for change in order)
+        for change, ids in listed.items()
     )
-    title = f"From {sheet.models[0]} to {sheet.models[1]}" if len(sheet.models) == 2 else "Outcomes of the samples"
     changed = Table(title, ("Change", "Samples", "Which"), rows, frozenset({1}))
-    ranking, pairs, *others = tables(comparison)
+    ranking, differences, *others = tables(comparison)
     picture = charts.draw_summaries((standing.model, standing.summary) for standing in comparison.standings)
     alt = f"{comparison.metric} of each model with its interval; the table below has the same numbers"
     lead = "Open a sample to read all models' answers. 'Change' below filters the list."
     sections = [
         Section("scores", "Scores", "", (ranking,), None if picture is None else Chart(picture, alt)),
-        Section("differences", "Differences", "", (pairs,)),
+        Section("differences", "Differences", "", (differences,)),
         Section("changes", "What changed", lead, (changed,)),
         *([Section("more", "More", "", others)] if others else []),
     ]
     facts = [
-        (str(run.manifest.get("name") or run.folder.name),
-         f"markbook {run.command} {run.manifest.get('markbook', '')}, {show_start(run.manifest.get('started'))}")
-        for run in runs
-    ]  # fmt: skip
+        (name, f"markbook {run.command} {run.manifest.get('markbook', '')}, {show_start(run.manifest.get('started'))}")
+        for name, run in zip(names, runs, strict=True)
+    ]
     facts += run_costs(runs)
     return Page(
         title=f"Comparison of {' and '.join(sheet.models) if len(sheet.models) < 3 else f'{len(sheet.models)} models'}",
-        facts=tuple(facts),
-        warnings=(),
-        sections=tuple(sections),
+        facts=tuple(facts), warnings=(), sections=tuple(sections),
         problems=tuple(_problems(runs, sheet, {sample: change for change in order for sample in samples[change]})),
-        problems_total=len(changes),
-        items="samples",
-        models=tuple(sheet.models),
-        topics=tuple(order),
-        topic="Change",
-        headline=headline(comparison),
-    )
+        problems_total=len(changes), items="samples", models=tuple(sheet.models), topics=tuple(order),
+        topic="Change", headline=headline(comparison),
+    )  # fmt: skip
+
+
+def pair_models(sheet: Sheet) -> list[tuple[str, str]]:
+    """Return the models from which and to which changes are counted: two, or each model that two runs have; else none."""
+    if len(sheet.models) == 2:
+        return [(sheet.models[0], sheet.models[1])]
+    by_run: dict[int, dict[str, str]] = {}
+    for model, (run, own) in sheet.origins.items():
+        by_run.setdefault(run, {})[own] = model
+    if len(by_run) != 2:
+        return []
+    before, after = (by_run[run] for run in sorted(by_run))
+    return [(before[own], after[own]) for own in before if own in after]
 
 
 def find_change(sheet: Sheet, sample: str) -> str:
-    """Return what became of a sample: one of `CHANGES` where there are two models, of `DIFFERENCES` where there are more."""
-    cells = [cells.get(sample) for cells in sheet.marks.values()]
-    values = [cell.value for cell in cells if cell is not None and cell.value is not None]
-    worst = sheet.range[0] if sheet.direction == "higher" else sheet.range[1]
-    is_wrong = all(cell is not None and (cell.passed is False or cell.value == worst) for cell in cells)
-    if len(sheet.models) != 2:
-        if len(values) < len(cells):
-            return "not in all"
-        return "solved by none" if is_wrong else "all alike" if len(set(values)) == 1 else "models differ"
-    if len(values) < 2:
+    """Return what became of a sample: the first of `CHANGES` that a pair of models shows, without pairs one of `DIFFERENCES`."""
+    if pairs := pair_models(sheet):
+        return min((_find_pair_change(sheet, sample, pair) for pair in pairs), key=CHANGES.index)
+    values, is_wrong = _read_marks(sheet, sample, sheet.models)
+    if None in values:
+        return "not in all"
+    return "solved by none" if is_wrong else "all alike" if len(set(values)) == 1 else "models differ"
+
+
+def _find_pair_change(sheet: Sheet, sample: str, pair: tuple[str, str]) -> str:
+    (before, after), is_wrong = _read_marks(sheet, sample, pair)
+    if before is None or after is None:
         return "not in both"
-    before, after = values
     if before != after:
         return "improved" if (after > before) == (sheet.direction == "higher") else "regressed"
     return "right in both" if before == sheet.best else "still wrong" if is_wrong else "changed nothing"
+
+
+def _read_marks(sheet: Sheet, sample: str, models: Sequence[str]) -> tuple[list[float | None], bool]:
+    """Return each model's value of a sample, and whether all are wrong."""
+    cells = [sheet.marks[model].get(sample) for model in models]
+    worst = sheet.range[0] if sheet.direction == "higher" else sheet.range[1]
+    is_wrong = all(cell is not None and (cell.passed is False or cell.value == worst) for cell in cells)
+    return [None if cell is None else cell.value for cell in cells], is_wrong
 
 
 def _problems(runs: Sequence[Run], sheet: Sheet, changes: Mapping[str, str]) -> Iterator[Problem]:
@@ -232,18 +257,12 @@ def _problem(
 ) -> Problem:
     answers = tuple(
         ShownAnswer(
-            model=model,
-            label=model,
-            status=attempt.status,
-            passed=sum(result == "passed" for _, result, _ in attempt.tests),
-            total=len(attempt.tests),
-            code=cut(attempt.text, _TEXT),
-            error=cut(attempt.error, 2000),
-            why=None if attempt.why is None else attempt.why.brief(5, 500),
-            evidence=attempt.evidence,
+            model=model, label=model, status=attempt.status, total=len(attempt.tests), code=cut(attempt.text, _TEXT),
+            passed=sum(result == "passed" for _, result, _ in attempt.tests), error=cut(attempt.error, 2000),
+            why=None if attempt.why is None else attempt.why.brief(5, 500), evidence=attempt.evidence,
         )
         for model, attempt in attempts
-    )
+    )  # fmt: skip
     checks: list[ShownTest] = []
     if attempts and len({tuple(text for text, _, _ in attempt.tests) for _, attempt in attempts}) == 1:
         tests = zip(*(attempt.tests for _, attempt in attempts), strict=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from markbook.text import terminal
+from markbook.text import keep_order, terminal
 from markbook.text.format import Scale
 from markbook.types import Summary
 
@@ -90,7 +90,7 @@ def words(x: float, y: float, text: str, anchor: str = "start", **attributes: fl
         f' text-anchor="{anchor}"' if anchor != "start" else ""
     )
     # Names are foreign text: `terminal` takes out control characters and `escape` the markup.
-    return f"<text {position}{more}>{escape(terminal(text))}</text>"
+    return f"<text {position}{more}>{escape(keep_order(terminal(text)))}</text>"
 
 
 def text_width(text: str) -> float:
@@ -135,6 +135,8 @@ class AxisScale:
     high: float
     start: float
     end: float
+    least: float = 0.0
+    """Between two ticks: 1 where things are counted."""
 
     def __call__(self, value: float) -> float:
         """Return where a number lies."""
@@ -143,7 +145,7 @@ class AxisScale:
     @property
     def ticks(self) -> list[float]:
         """Round numbers within the range, one for 45 pixels or more."""
-        step = _step(self.high - self.low, abs(self.end - self.start) / 45)
+        step = max(self.least, _step(self.high - self.low, abs(self.end - self.start) / 45))
         # A tick that rounding puts just outside the range still belongs to it.
         first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
         return [at * step for at in range(first, last + 1)]
@@ -316,7 +318,7 @@ def _spans(
             y, paint = lines.middle(order.index(row["name"])), colour(row)
             if row["low"] is not None and row["high"] is not None:  # else a point says all that is known
                 ends = {"x1": scale(row["low"]), "x2": scale(row["high"]), "y1": y, "y2": y}
-                parts.append(mark("line", **ends, stroke=paint, stroke_width=3, stroke_opacity="0.55"))
+                parts.append(mark("line", **ends, stroke=paint, stroke_width=3, stroke_opacity="0.85"))
             parts.append(mark("circle", cx=scale(row["value"]), cy=y, r=5, fill=paint))
         return document(width, lines.bottom + _AXIS, parts, grown=max(key.width, lines.need))
 
@@ -355,12 +357,12 @@ def stack_bars(rows: Rows, order: Sequence[str], kinds: Sequence[str], title: st
     labels, colours = shorten_labels(order, kinds), assign_colours(kinds)
     ordered = sorted(rows, key=lambda row: row["place"])
     totals = [sum(row["value"] for row in rows if row["name"] == name) for name in order]
-    low, high = round_range(totals)
+    low, high, least = *round_range(totals), float(all(isinstance(total, int) for total in totals))
 
     def draw(width: float) -> str:
         key = legend([(labels[kind], colours[kind]) for kind in kinds], width)
         lines = _Lines([labels[name] for name in order], width, _STEP, key.height + 6)
-        scale = AxisScale(low, high, lines.left, lines.right)
+        scale = AxisScale(low, high, lines.left, lines.right, least)
         parts = [key.svg, bottom_axis(scale, lines.top, lines.bottom, title), lines.names()]
         for at, name in enumerate(order):
             reached = 0.0
@@ -483,7 +485,7 @@ def _curve(spots: Sequence[tuple[float, Any]], up: AxisScale, colour: str, *, ba
         parts.append(mark("polygon", points=" ".join(over + under), fill=colour, fill_opacity="0.18"))
     else:
         parts += [_upright(x, row, up, colour) for x, row in spots]
-    opacity = "1" if band else "0.35"
+    opacity = "1" if band else "0.5"
     starts = [at for at, (_, row) in enumerate(spots) if at == 0 or row.get("breaks")]
     for start, end in zip(starts, (*starts[1:], len(spots)), strict=True):
         line = " ".join(f"{plain(x)},{plain(up(row['value']))}" for x, row in spots[start:end])
@@ -495,7 +497,7 @@ def _curve(spots: Sequence[tuple[float, Any]], up: AxisScale, colour: str, *, ba
 def _upright(x: float, row: Any, up: AxisScale, colour: str) -> str:
     """Return an interval as a bar."""
     ends = {"y1": up(row["low"]), "y2": up(row["high"])}
-    return mark("line", x1=x, x2=x, **ends, stroke=colour, stroke_width=2, stroke_opacity="0.5")
+    return mark("line", x1=x, x2=x, **ends, stroke=colour, stroke_width=2, stroke_opacity="0.85")
 
 
 def scatter(rows: Rows, order: Sequence[str], *, x_title: str, y_title: str) -> Picture:
@@ -530,14 +532,15 @@ def graph(nodes: Rows, edges: Rows) -> Picture:
         for edge in edges:
             ends = {"x1": across(edge["x"]), "y1": up(edge["y"]), "x2": across(edge["x2"]), "y2": up(edge["y2"])}
             thick = 1 + 5 * edge["weight"] / heaviest
-            parts.append(mark("line", **ends, stroke=GREY, stroke_width=thick, stroke_opacity="0.7"))
+            parts.append(mark("line", **ends, stroke=GREY, stroke_width=thick, stroke_opacity="0.85"))
         for node in nodes:
             # The circle's area and not its radius grows with the size.
             x, y, r = across(node["x"]), up(node["y"]), 6 + 11 * (node["size"] / largest) ** 0.5
+            side = 1 if node["y"] < 0.5 else -1  # outside of the circle, where no line runs
             parts.append(mark("circle", cx=x, cy=y, r=r, fill=PALETTE[0]))
             label = labels[str(node["name"])]
             room = text_width(label) / 2
-            parts.append(words(max(room, min(x, width - room)), y - r - 8, label, "middle"))
+            parts.append(words(max(room, min(x, width - room)), min(y + (r + 8) * side, 338.0), label, "middle"))
         return document(width, 345.0, parts, grown=grown)
 
     return both(draw)

@@ -112,21 +112,9 @@ Render = Callable[[Results], Mapping[str, Content]]
 
 def html() -> Render:
     """Return the renderer of `report.html`: the factory of the report plugin `html`."""
-    return _Html()
+    from markbook.report.html import render
 
-
-class _Html:
-    def __call__(self, results: Results) -> Mapping[str, str]:
-        from markbook.report.html import render
-
-        return {"report.html": render(results.page())}
-
-    @staticmethod
-    def prepare() -> None:
-        """Load the template: a caller with nothing to do meanwhile saves a tenth of a second."""
-        from markbook.report.html import render
-
-        render(Page(title="", facts=(), warnings=(), sections=()))
+    return lambda results: {"report.html": render(results.page())}
 
 
 def markdown_report() -> Render:

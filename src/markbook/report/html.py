@@ -24,7 +24,7 @@ from markbook.installed import version
 from markbook.report.charts import Picture
 from markbook.report.page import Page, show_start
 from markbook.results.sheet import STATUSES
-from markbook.text import Table, visible
+from markbook.text import Table, keep_order, visible
 from markbook.text.format import NOTHING, format_level, format_number
 from markbook.types import digest_text
 
@@ -73,7 +73,11 @@ def highlight(code: str) -> str:
 _WHOLE = 26
 """Characters of a name that is kept on one line."""
 _SIGNS = re.compile(r"[-/_]")
-_AFTER_SIGN = re.compile(r"(?<=[-/_:])(?=\w)")
+_BREAKS = re.compile(rf"[^-/_:]{{{_WHOLE}}}|[^-/_:]*[-/_:](?=\w)|.{{1,{_WHOLE}}}", re.DOTALL)
+_CODE = re.compile(
+    r"^\s*(?:def|class|import|from|return|#include|func|fn|let|var|const)\b|[;{}:]\s*$|\w\(.*\)\s*$|\w\s*[-+*/]?=",
+    re.MULTILINE,
+)
 _FOLDED = 12
 """Longer tables are folded."""
 
@@ -119,21 +123,21 @@ def show_table(table: Table, places: Mapping[str, int]) -> Any:
 
 
 def whole_names(text: str) -> Markup:
-    """Return words as HTML in which short names with hyphens and slashes are whole, and long ones break behind such a sign."""
+    """Return words as HTML in which short names with hyphens and slashes are whole, and long words may break."""
     from markupsafe import Markup, escape
 
-    text_shown = visible(text)
-    if not _SIGNS.search(text_shown):
-        return escape(text_shown)
     words = []
-    for word in text_shown.split(" "):
-        if not _SIGNS.search(word):
-            words.append(escape(word))
-        elif len(word) <= _WHOLE:
-            words.append(Markup("<span class=name>{}</span>").format(word))
+    for word in keep_order(visible(text)).split(" "):
+        if len(word) > _WHOLE:
+            words.append(Markup("<wbr>").join(map(escape, _BREAKS.findall(word))))
         else:
-            words.append(Markup("<wbr>").join(map(escape, _AFTER_SIGN.split(word))))
+            words.append(Markup("<span class=name>{}</span>").format(word) if _SIGNS.search(word) else escape(word))
     return Markup(" ").join(words)
+
+
+def is_code(text: str) -> bool:
+    """Return whether a line of an answer looks like code; colours and unbroken lines only hurt prose."""
+    return _CODE.search(text) is not None
 
 
 def policy(style: str, script: str) -> str:
@@ -156,19 +160,11 @@ def read_part(name: str) -> str:
     return (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8")
 
 
-def style() -> str:
-    """Return the style of every page."""
-    return read_part("page.css")
-
-
-def label_script() -> str:
-    """Return the script of the pages where people label: it turns keys into choices."""
-    return read_part("browse/label.js")
-
-
-def keys_script() -> str:
-    """Return the script of the pages over runs: keys that follow the page's own links."""
-    return read_part("browse/keys.js")
+style = functools.partial(read_part, "page.css")
+label_script = functools.partial(read_part, "browse/label.js")
+"""The script of the pages where people label: it turns keys into choices."""
+keys_script = functools.partial(read_part, "browse/keys.js")
+"""The script of the pages over runs: keys that follow the page's own links."""
 
 
 @functools.cache
@@ -203,8 +199,9 @@ def environment() -> Environment:
     )
     scripts = {"label_script": trust(label_script()), "keys_script": trust(keys_script())}
     environment.globals.update(scripts, style=trust(style()), nothing=NOTHING, format_level=format_level)
+    environment.tests["code"] = is_code
     environment.filters.update(
-        code=lambda text: trust(highlight(text)), whole=whole_names, without=without_prompt, number=format_number, start=show_start
+        code=lambda text: trust(highlight(text) if is_code(text) else html.escape(visible(text))), whole=whole_names, without=without_prompt, number=format_number, start=show_start
     )  # fmt: skip
     return environment
 

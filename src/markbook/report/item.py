@@ -189,23 +189,12 @@ def _show_step(step: Step, begin: float, span: float) -> ShownStep:
     brief = next((text for name, text in texts if name in ("Arguments", "Message")), "")
     return ShownStep(
         kind="failed" if failed else step.kind.value,
-        at=at,
-        when=when,
-        x=min(x, 99.0),
-        width=min(width, 100.0 - min(x, 99.0)),
-        agent=terminal(step.agent, limit=60),
+        at=at, when=when, x=min(x, 99.0), width=min(width, 100.0 - min(x, 99.0)),
+        agent=terminal(step.agent, limit=60), target=terminal(step.target, limit=60),
         what=terminal(step.name or step.kind.value, limit=80),
-        target=terminal(step.target, limit=60),
-        mark={True: "ok", False: "failed", None: ""}[step.ok]
-        if step.kind is StepKind.TOOL
-        else "failed"
-        if failed
-        else "",
-        is_failed=failed,
-        brief=terminal(brief, limit=_BRIEF),
-        texts=texts,
-        costs=", ".join(filter(None, costs)),
-    )
+        mark="failed" if failed else "ok" if step.kind is StepKind.TOOL and step.ok else "",
+        is_failed=failed, brief=terminal(brief, limit=_BRIEF), texts=texts, costs=", ".join(filter(None, costs)),
+    )  # fmt: skip
 
 
 def _texts(step: Step) -> list[tuple[str, str]]:

@@ -136,7 +136,8 @@ class Page:
 
 def show_start(started: object) -> str:
     """Return when a run began, to the minute."""
-    return str(started or "")[:16].replace("T", " ")
+    text = str(started or "")
+    return text[:16].replace("T", " ") + (" UTC" if text.endswith("+00:00") else "")
 
 
 def of_run(page: Page, manifest: Mapping[str, Any]) -> Page:
@@ -150,7 +151,7 @@ def of_run(page: Page, manifest: Mapping[str, Any]) -> Page:
         ("Notes", str(manifest.get("notes") or "")),
         ("Started", show_start(manifest.get("started"))),
         ("Made by", f"markbook {manifest.get('command', '')} {manifest.get('markbook', '')}".strip()),
-        *((who, words) for who, words in costs(manifest) if who == "Model"),
+        *((who, words) for who, words in costs(manifest) if who == "Model"),  # a cassette changes what judges took
         ("Inputs (SHA-256)", ", ".join(digests[:3]) + more),
     )
     return replace(page, facts=(*page.facts, *((name, value) for name, value in facts if value)))

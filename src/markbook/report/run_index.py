@@ -346,12 +346,12 @@ class Index:
         return at, len(places), before, after
 
     def counts(self) -> dict[str, int]:
-        """Return how many attempts ended in each kind of error."""
+        """Return how many attempts ended in each kind of error, the most frequent first."""
         import numpy as np
 
         names = list(self._names[_ERROR].all)
-        counts = np.bincount(self.table()[:, _ERROR].astype(int), minlength=len(names))
-        return {name: int(count) for name, count in zip(names, counts, strict=False) if name and count}
+        counts = zip(names, np.bincount(self.table()[:, _ERROR].astype(int), minlength=len(names)), strict=False)
+        return {name: int(n) for name, n in sorted(counts, key=lambda pair: (-pair[1], pair[0])) if name and n}
 
     def statuses(self) -> dict[str, int]:
         """Return how many attempts have each status."""

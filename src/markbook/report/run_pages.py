@@ -86,10 +86,10 @@ def build_matrix(index: Index, order: str, start: int, count: int) -> Matrix:
         # The mean of squares minus the square of the mean may come out a little below 0.
         spread = np.where(tries > 1, np.maximum(0.0, squares / tries - means**2), 0.0)
     sign = -1.0 if index.results.direction == "lower" else 1.0
-    if order == "item":
-        chosen = np.array(sorted(range(len(samples)), key=lambda at: natural(samples[at])))
-    else:
-        chosen = np.argsort(-spread.max(axis=1) if order == "flaky" else _mean(sign * means, 1), kind="stable")
+    chosen = np.array(sorted(range(len(samples)), key=lambda at: natural(samples[at])))  # by name, as among equals
+    if order != "item":
+        ranks = -spread.max(axis=1) if order == "flaky" else _mean(sign * means, 1)
+        chosen = chosen[np.argsort(ranks[chosen], kind="stable")]
     if order == "flaky":
         chosen = chosen[spread.max(axis=1)[chosen] > 0]
     elif order == "differ":
@@ -318,7 +318,7 @@ def run_page(index: Index, number: int, about: Mapping[str, object], parameters:
     return render(
         "browse/run.html.j2", number=number, found=listing, start=start, query=query, text=words, statuses=STATUSES, size=PAGE_ROWS,
         copied=COPIED_ROWS, counts=index.counts(), by_status=index.statuses(), topics=index.by_topic() if is_done else None,
-        is_done=is_done, topic_models=index.models[:TOPIC_MODELS], scale=index.scale(), index=index, indexed=len(index),
+        is_done=is_done, topic_models=sorted(index.models)[:TOPIC_MODELS], scale=index.scale(), index=index, indexed=len(index),
         at=lambda **more: address(path, query, **{"text": words, **more}),
         by=sort_by,
         of=lambda location: address(f"/attempt/{number}/{location}", query),

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Any
 
 from markbook.errors import DataError, UsageError, suggest
@@ -172,7 +171,10 @@ def read_sheets(
     if not runs_opened:
         raise DataError("there is no run to compare", hint="name two run folders or more")
     sheets = read_titled_sheets(runs_opened, metric)
-    notes = [f"{words}." for words in islice(_list_differences(sheets), _MOST_NOTED)]
+    in_order = sorted(sheets, key=lambda titled: (titled[0], sorted(titled[1].signatures.items())))
+    notes = [f"{words}." for words in _list_differences(in_order)]
+    if len(notes) > _MOST_NOTED:
+        notes[_MOST_NOTED:] = [f"{len(notes) - _MOST_NOTED} more pairs of runs were measured differently."]
     if not allow_different_measures:
         check_signatures(sheets)
     other_inputs = say_other_inputs(runs_opened)
@@ -211,22 +213,30 @@ def say_other_inputs(runs: Iterable[Run], planned: Manifest | None = None) -> st
 
 
 _ASKS = (
-    "prompt", "system", "few_shot", "doc_to_text", "gen_prefix", "target_delimiter", "fewshot_delimiter", "fewshot_split",
+    "prompt", "system", "context", "few_shot", "doc_to_text", "gen_prefix", "target_delimiter", "fewshot_delimiter", "fewshot_split",
     "fewshot_config", "num_fewshot",
 )  # fmt: skip
 """Keys of task files that say what a model is asked."""
 _STOP = re.compile(r"\s*(?:stop|until)\s*=.*")
+_DRAWS = dict.fromkeys(("temperature", "top_p", "max_tokens"), "") | dict.fromkeys(
+    ("max_gen_toks", "max_new_tokens"), "max_tokens"
+)
+"""How a model draws its answers, and which of these names mean another."""
 _MOST_NOTED = 10
 """Pairs of runs of which notes say how they were measured differently."""
 
 
-def find_other_asks(configs: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return what models were asked, and where their answers ended, otherwise in some runs than in others, by their configs."""
+def find_other_asks(configs: Sequence[Mapping[str, Any]], *, are_repeats: bool = False) -> list[str]:
+    """Return what models were asked, and where their answers ended, otherwise in some runs than in others, by their configs.
+
+    Of repeats, which are of one model each, also how it drew its answers.
+    """
     asks: dict[str, list[object]] = {}
     for config in configs:
         for name in ("system", "num_fewshot"):
             asks.setdefault(name, []).append(config.get(name))
-        ends = ",".join(filter(_STOP.fullmatch, str(config.get("gen_kwargs") or "").split(",")))
+        options = str(config.get("gen_kwargs") or "").split(",")
+        ends = ",".join(filter(_STOP.fullmatch, options))
         asks.setdefault("stop", []).append(ends)
         for task, keys in config.get("tasks", {}).items():
             # Of our own task files the description is for people, in lm-evaluation-harness's it begins the prompt.
@@ -234,6 +244,11 @@ def find_other_asks(configs: Sequence[Mapping[str, Any]]) -> list[str]:
                 asks.setdefault(f"{task}/{name}", []).append(keys.get(name))
             ends = keys.get("generate", {}).get("stop") or keys.get("generation_kwargs", {}).get("until")
             asks.setdefault(f"{task}/stop", []).append(ends)
+            draws = {**keys.get("generation_kwargs", {}), **keys.get("generate", {})}
+            draws |= {name.strip(): value.strip() for name, _, value in (option.partition("=") for option in options)}
+            draws = {_DRAWS[name] or name: f"{value}" for name, value in draws.items() if name in _DRAWS}
+            if are_repeats:
+                asks.setdefault(f"{task}/generate of {config.get('model') or 'the recorded answers'}", []).append(draws)
     return [name for name, values in asks.items() if len({digest(value or None) for value in values}) > 1]
 
 

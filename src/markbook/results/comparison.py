@@ -170,7 +170,10 @@ _WIDE = 48
 
 
 def headline(comparison: Comparison, samples: str = "samples") -> Headline:
-    """Return the headline of a comparison of two models or more, whose samples are called problems, rows or papers."""
+    """Return the headline of a comparison, whose samples are called problems, rows or papers."""
+    if len(comparison.standings) == 1:
+        (only,) = comparison.standings
+        return headline_of_one(only.model, only.summary, comparison.range, samples, comparison.metric)
     names, models = _together(comparison), [standing.model for standing in comparison.standings]
     scale = Scale(comparison.range)
     best, pairs = names[0], {frozenset((pair.first, pair.second)): pair for pair in comparison.pairs}
@@ -235,7 +238,7 @@ def make_headline(sheet: Sheet, samples: str, *, comparison: Comparison | None =
         return Headline()
     if len(sheet.models) == 1:
         summary = summaries(sheet, seed=seed)[sheet.models[0]]
-        single = headline_of_one(sheet.models[0], summary, sheet.range, samples)
+        single = headline_of_one(sheet.models[0], summary, sheet.range, samples, sheet.metric)
         return replace(single, scores=_scores([(sheet.models[0], summary)], Scale(sheet.range)))
     try:
         comparison = comparison or compare_sheet(sheet, seed=seed)
@@ -262,14 +265,16 @@ def run_headline(results: Results, samples: str) -> Headline:
         return Headline()  # tasks that share no metric
 
 
-def headline_of_one(model: str, summary: Summary, limits: tuple[float, float], samples: str = "samples") -> Headline:
+def headline_of_one(
+    model: str, summary: Summary, limits: tuple[float, float], samples: str = "samples", metric: str = ""
+) -> Headline:
     """Return the headline of a run of one model: its score and how sure it is."""
-    scale, interval = Scale(limits), summary.interval
+    scale, interval, by = Scale(limits), summary.interval, f" by {metric}" * (metric not in ("", "exam_score"))
     if summary.value is None:
         return Headline(
             f"{_cut_names(model, [model])} has no score: none of {summary.n_items:,} {samples} could be scored."
         )
-    score = f"{_cut_names(model, [model])} scores {scale.value(summary.value)} on {_say_count(summary.n, samples)}"
+    score = f"{_cut_names(model, [model])} scores {scale.value(summary.value)}{by} on {_say_count(summary.n, samples)}"
     if interval is None:
         return Headline(f"{score}.")
     width = scale.value(interval.high - interval.low)
@@ -504,18 +509,19 @@ class Comparison:
         yield from (table.rich() for table in tables(self))
 
 
-def compare_sheet(sheet: Sheet, *, alpha: float = SIGNIFICANCE, seed: int = 0) -> Comparison:
+def compare_sheet(sheet: Sheet, *, alpha: float = SIGNIFICANCE, seed: int = 0, least: int = 2) -> Comparison:
     """Return the comparison of the models of a sheet.
 
     Args:
         sheet: marks of two models or more.
         alpha: family-wise error of all "distinguishable" claims; intervals have confidence 1 - alpha.
         seed: of whatever is drawn (sign flips, bootstrap ranks).
+        least: how many models there must be; 1 where their scores are held to gates.
 
     Raises:
-        DataError: fewer than two models, more than `MOST_COMPARED`, or no two that share a sample with a value.
+        DataError: fewer models, more than `MOST_COMPARED`, or no two that share a sample with a value.
     """
-    if len(sheet.models) < 2:
+    if len(sheet.models) < least:
         raise DataError(
             f"there is nothing to compare with: only the model {sheet.models[0]!r} is here"
             if sheet.models
@@ -543,14 +549,14 @@ def compare_sheet(sheet: Sheet, *, alpha: float = SIGNIFICANCE, seed: int = 0) -
         alpha=alpha,
         standings=in_groups(order, different),
         pairs=tuple(pairs),
+        unpaired=unpaired,
         wins=wins,
-        strengths=_strengths(wins, pairs, names, seed),
+        strengths=_strengths(wins, pairs, names, seed) if len(names) > 1 else None,
         only_solved_by=only,
         solved_by_none=none,
         by_topic=_by_topic(sheet, names, alpha, seed),
         n_common=n_common,
         notes=_notes(sheet, n_common, unpaired),
-        unpaired=unpaired,
         alignment=sheet.alignment,
     )
 

@@ -58,7 +58,7 @@ def read_judge_marks(name: str, stats: Mapping[str, object]) -> Evidence | None:
         for judge, judge_marks in list(by_judge.items())[:_MOST]
     ]
     named = {"n": "valid replies", "n_missing": "invalid replies", "deviation": "deviation",
-             "coverage": "share of the text read", "quotes": "quotes", "quotes_found": "of them in the text",
+             "coverage": "share of the text that was judged", "quotes": "quotes", "quotes_found": "of them in the text",
              "flipped": "changed their mind with the order"}  # fmt: skip
     unsaid = {"n_missing", "flipped", "quotes", *(() if stats.get("quotes") else ("quotes_found",))}  # where they are 0
     facts = {
@@ -128,7 +128,7 @@ def _text(value: object, most: int) -> str:
 LISTED = 30
 """Words of a list that are shown."""
 _GRAM = 100
-_SIZES = {1: "words", 2: "pairs of words", 3: "three words", 4: "four words"}
+_SIZES = {1: "words", 2: "bigrams", 3: "trigrams"}
 Tokens = Sequence[tuple[str, str]]
 """Words, each as it is shown and as it is compared."""
 
@@ -143,7 +143,7 @@ def overlapping(name: str, stats: Mapping[str, object], text: str, references: S
             f"{hit} of {of} {_SIZES.get(n, f'{n}-grams')}"
             for n, (hit, of) in enumerate(zip(counts, totals, strict=False), 1)
         )
-        lead += f"; {stats.get('sys_len')} words against {stats.get('ref_len')}"
+        lead += f" match; length {stats.get('sys_len')} words, reference {stats.get('ref_len')}"
         # The stats do not name the options: those are taken whose words come to the very counts that were scored.
         for tokenizer, low, end in itertools.product(tokenizers.NAMES, (False, True), (False, True)):
             ours, *theirs = (
@@ -182,7 +182,7 @@ def _rouge(name: str, stats: Mapping[str, object], text: str, references: Sequen
                 return Evidence(name, lead, lists=_lists(ours, [other], (size,)))
             common, edits = _align_words(other, ours)
             if _shares(common, 1, ours, other) == precision_recall:
-                note = "The words of the common subsequence stay; in small letters."
+                note = "Unmarked words are the longest common subsequence; all words in lower case."
                 return Evidence(name, lead, edits=edits, note=note)
     return Evidence(name, lead)
 
@@ -264,7 +264,7 @@ def read_edit_script(name: str, stats: Mapping[str, object], text: str, referenc
     edits, longest = stats.get("edits"), stats.get("longest")
     if not isinstance(edits, int) or not isinstance(longest, int):
         return None
-    lead = f"{edits} edits in {longest} letters"
+    lead = f"{edits} edits in {longest} characters"
     for other in references:
         if max(len(text), len(other)) == longest <= _LETTERS and Levenshtein.distance(text, other) == edits:
             return Evidence(name, lead, edits=_parts(other, text))

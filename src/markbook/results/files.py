@@ -201,7 +201,7 @@ class FilesView(Generic[R, S]):
         with os_errors_as(DataError, f"{self._path.name} cannot be read", self._path):
             return self._path.open("rb")
 
-    @property
+    @cached_property
     def _path(self) -> Path:
         return self.run.folder / "results.jsonl"
 

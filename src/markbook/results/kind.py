@@ -213,7 +213,7 @@ def open_results(run: Run, *, partial: bool = False) -> Results:
     kind = find_kind(run)
     if run.status not in ("done", "incomplete") and not (partial and kind.reads_partial):
         raise DataError(
-            f"this run is {run.status}: what it has not marked yet would count as absent",
+            f"this run is {run.status}: samples that are not scored yet would count as missing",
             at=str(run.folder),
             hint="finish it with --resume",
         )

@@ -70,7 +70,9 @@ def noise(runs: Sequence[RunLike], *, metric: str | Sequence[str] | None = None,
     check_signatures(sheets)
     own = [run.manifest for run in opened if run.command != FOREIGN]
     questions = {questions for manifest in own if (questions := manifest.get("inputs", {}).get("questions"))}
-    asks = ["questions"] * (len(questions) > 1) + find_other_asks([manifest.get("config", {}) for manifest in own])
+    asks = ["questions"] * (len(questions) > 1) + find_other_asks(
+        [manifest.get("config", {}) for manifest in own], are_repeats=True
+    )
     if asks:
         raise DataError(
             f"the models were not asked the same in all runs ({', '.join(asks)}): such runs differ by more than their noise",

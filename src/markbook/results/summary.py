@@ -8,6 +8,7 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, overload
 
 from markbook import plugins
@@ -482,8 +483,10 @@ def _bootstrap(
     rng, members = np.random.default_rng(seed), iter(measurements)
     # Rows are drawn by what was measured of them: their order is not to matter.
     rows_measured = (itertools.islice(members, count) for count in counts or itertools.repeat(1, n))
-    keys = [repr([(measurement.value, [*measurement.stats.values()]) for measurement in row]) for row in rows_measured]
-    order = np.array(sorted(range(n), key=keys.__getitem__))
+    # The texts of a million rows would take more memory than all else.
+    keys = (repr([(measurement.value, [*measurement.stats.values()]) for measurement in row]) for row in rows_measured)
+    digests = (int.from_bytes(blake2b(key.encode(), digest_size=8).digest(), "big") for key in keys)
+    order = np.argsort(np.fromiter(digests, np.uint64, n), kind="stable")
     # One resample at a time: all of them at once would take 8 kB a row.
     draws: Iterator[Ints] = (order[rng.integers(0, n, size=n)] for _ in range(_RESAMPLES))
     if counts is not None and any(count != 1 for count in counts):

@@ -147,24 +147,16 @@ def _render(results: Results, names: Sequence[str]) -> tuple[dict[str, Content],
     return files, summarise_scores(results)
 
 
-def _render_whole(kind: Kind[Any, Any], folder: Path, names: Sequence[str]) -> tuple[dict[str, Content], Scores]:
-    """Return the reports and the scores as a worker can send them."""
-    files, scores = _render(kind.results(open_run(folder)), names)
-    # A generator cannot be sent from one process to another.
-    complete = {path: content if isinstance(content, str | bytes) else list(content) for path, content in files.items()}
-    return complete, scores  # type: ignore[return-value]  # one kind of pieces a file
-
-
 def _publish(
     kind: Kind[Any, Any], writer: RunWriter, machines: Machines, names: Sequence[str], ended: WorkEnd
 ) -> Scores:
     """Write the run's files and reports; return the scores that lists of runs show."""
     writer.publish(ended.files)
-    # A worker has made ready to draw pages while the inputs were read; this process would import all of it only now.
-    if ended.results is None and machines.renderer is not None:
-        files, scores = machines.renderer.submit(_render_whole, kind, writer.folder, names).result()
-    else:
-        results = kind.results(open_run(writer.folder)) if ended.results is None else ended.results
-        files, scores = _render(results, names)
+    results = ended.results
+    if results is None:
+        run = open_run(writer.folder)
+        # its run.json does not say yet how it ended
+        results = kind.results(replace(run, manifest={**run.manifest, **ended.facts}))
+    files, scores = _render(results, names)
     writer.publish(files)
     return scores

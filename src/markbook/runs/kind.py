@@ -157,8 +157,6 @@ class Machines:
         self.workers = workers
         self.executor: Executor | None = None
         """Where calls may run beside this process; None for this one alone."""
-        self.renderer: Executor | None = None
-        """A worker that sees the run folder and may make reports; None for this process."""
         self.box: Sandbox | MixedBox | RemoteSandbox | None = None
         """What executes solutions, once it is started."""
         self._begun: Sandbox | None = None

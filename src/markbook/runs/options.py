@@ -99,7 +99,7 @@ class AskingOptions(RunOptions):
         "",
         "--generator",
         metavar="NAME",
-        help="A generator plugin that answers in place of a model API (`markbook list generators`); --model names its model.",
+        help="A generator plugin to use instead of a model API (`markbook list generators`); --model names its model.",
         # run.json of a run that is resumed may come from anybody, and such a name is code.
         danger=lambda name: "would import what it names" if ":" in name else "",
     )
@@ -150,7 +150,7 @@ class AskingOptions(RunOptions):
         None, "--max-cost", values=NumberRange(0), metavar="USD", help="Maximum cost of the run."
     )
     price: str = patience_option(
-        "", "--price", metavar="IN/OUT", help="Prices in US dollars per million tokens, where none is listed."
+        "", "--price", metavar="IN/OUT", help="Prices in US dollars per million tokens, if none is listed."
     )
 
 
@@ -162,7 +162,7 @@ class StoppingOptions(AskingOptions):
         None,
         "--against",
         values=RUN,
-        help="The earlier run, or another tool's results, that --stop-when compares with.",
+        help="Baseline of --stop-when: an earlier run, or another tool's results.",
         section=GATES_AND_STOPPING,
         changes_results=False,
         kept="sources",
@@ -172,8 +172,8 @@ class StoppingOptions(AskingOptions):
         "",
         "--stop-when",
         metavar="decided|precise:X",
-        help="Evaluate samples in random order and stop when the difference from --against is significant, or its "
-        "interval is +-X or narrower; both stay valid under repeated looks.",
+        help="Evaluate samples in random order and stop early: when the difference from --against is significant "
+        "(decided), or when its interval is +-X or narrower (precise:X). Both stay valid under repeated looks.",
         section=GATES_AND_STOPPING,
         changes_results=False,
         kept="config.stop",

@@ -30,6 +30,7 @@ STDIN_SECONDS = 10.0
 
 _IMPORT = re.compile(r"^[ \t]*(?:import|from)[ \t]+([A-Za-z_][\w., \t]*)", re.MULTILINE)
 _ASSIGNMENT = re.compile(r"^[A-Za-z_][^\n(]*=", re.MULTILINE)
+_DEFINITION = re.compile(r"^(?:async[ \t]+)?def\b", re.MULTILINE)
 _USUAL = frozenset(
     [
         "array", "ast", "base64", "bisect", "cmath", "contextlib", "copy", "difflib", "dis", "enum", "fnmatch",
@@ -150,14 +151,16 @@ def task_text(sample: Sample) -> str:
         }
         for test in sample.tests
     ]
+    is_program = sample.is_program and sample.problem_type is not ProblemType.TEXT
     spec: dict[str, object] = {
-        "object": "program" if sample.is_program else str(sample.problem_type or ProblemType.FUNCTION),
+        "object": "program" if is_program else str(sample.problem_type or ProblemType.FUNCTION),
         "name": sample.entry_point,
         "prompt": sample.prompt_code,
         "tests": tests,
     }
-    if sample.references and _ASSIGNMENT.search(sample.prompt_code):
-        from markbook.sandbox.guest.examination.tasks import list_reassigned  # late: few prompts have constants
+    is_longer = _ASSIGNMENT.search(sample.prompt_code) or len(_DEFINITION.findall(sample.prompt_code)) > 1
+    if sample.references and is_longer:
+        from markbook.sandbox.guest.examination.prompts import list_reassigned  # late: few prompts have so much
 
         spec["changed"] = list_reassigned(sample.references[0], sample.prompt_code)
     return json.dumps(spec, sort_keys=True, separators=(",", ":"))

@@ -69,6 +69,8 @@ class Findings:
     identity: str
     """What the kept ones depend on beside the job; see `record_store.identity`."""
     plans: dict[str, SamplePlan] = field(default_factory=dict)
+    tasks: dict[int, tuple[Sample, SampleJobs]] = field(default_factory=dict)
+    """By the sample's `id()`, with the sample itself: the number of one that has gone may be another's."""
     seconds: dict[str, float] = field(default_factory=dict)
     """CPU time of the last attempt at a sample, by the sample's id."""
     duplicates: int = 0
@@ -155,6 +157,8 @@ class QueuedJob:
     """What has become of it apart, where some of its tests are still to run beside it."""
     calibrates: bool = False
     """Whether this is a canonical solution, run to see how the tests that others wait for can be kept apart."""
+    runs_prompt: bool = False
+    """Whether its examiner is yet to find out what the prompt's code makes."""
 
     @property
     def is_program(self) -> bool:
@@ -181,6 +185,10 @@ class JobQueue:
 
     def __len__(self) -> int:
         return self._size
+
+    def reserve(self, worker: int, task: str) -> None:
+        """Let a worker begin with the jobs of a task that it was at before."""
+        self._last[task] = worker
 
     def push(self, entry: QueuedJob) -> None:
         """Let a job wait."""
@@ -218,6 +226,8 @@ class JobQueue:
         return entry
 
     def _next(self, worker: int) -> _Key | None:
+        if worker not in self._current and (reserved := self._front(worker)):
+            return reserved[1]
         fronts = [front for owner in (worker, None) if (front := self._front(owner))]
         fronts = fronts or [front for owner in list(self._queues) if (front := self._front(owner))]
         # the lightest come before even the worker's own sample: what is once loaded makes every later fork dearer
@@ -295,14 +305,16 @@ class Scheduler:
         self._later: defaultdict[str, list[QueuedJob]] = defaultdict(list)
         """By task the jobs with tests that are to run beside the solution, after all that run apart."""
         self._done: list[tuple[Job, Outcome]] = []
-        self._tasks: dict[int, tuple[object, SampleJobs]] = {}
         self._exhausted = False
         self._selector = selectors.DefaultSelector()
 
     def results(self) -> Iterator[tuple[Job, Outcome]]:
         """Yield each job with its outcome as it completes."""
         for worker in self._worker_pool.workers:
-            worker.group = None  # what comes now may be of others than what came before
+            if worker.group and worker.group[1] and not worker.has_mixed:
+                self._waiting.reserve(worker.number, worker.group[0])
+            else:  # what comes now may be of others than what came before, or is to run apart first
+                worker.group = None
             self._selector.register(worker.sock, selectors.EVENT_READ, worker)
         if self._stop is not None:
             self._selector.register(self._stop, selectors.EVENT_READ, None)
@@ -402,16 +414,18 @@ class Scheduler:
             self._waiting.push(waiting)
 
     def _task(self, job: Job) -> SampleJobs:
-        task_known = self._tasks.get(id(job.sample))
+        tasks = self._known.tasks
+        task_known = tasks.get(id(job.sample))
         if task_known is not None and task_known[0] is job.sample:
             return task_known[1]
-        if len(self._tasks) > _WINDOW:
-            self._tasks.clear()
+        if len(tasks) > _WINDOW:
+            tasks.clear()
         text = jobs.task_text(job.sample)
         canonical = job.sample.references[0] if job.sample.references else ""
         weight, modules = jobs.preload(jobs.code_of_tests(job.sample))
         task = SampleJobs(text, jobs.digest(text, canonical), canonical, weight, tuple(modules))
-        self._tasks[id(job.sample)] = (job.sample, task)
+        if job.sample.id:  # a benchmark's, which others hold too: tests of one job's own would fill the memory
+            tasks[id(job.sample)] = (job.sample, task)
         return task
 
     def _feed(self) -> None:
@@ -478,6 +492,7 @@ class Scheduler:
                 record["task"] = entry.task.text
                 if plan is not None:
                     record["compiled"] = plan.compiled
+            entry.runs_prompt = bool(entry.job.sample.prompt_code) and "task" in record and not record.get("compiled")
             worker.group = group
             worker.give(entry, record)
         except WorkerLost:
@@ -513,7 +528,7 @@ class Scheduler:
     @staticmethod
     def _deadline(worker: Worker) -> float:
         job: Job = worker.jobs[0].job
-        prompt_seconds = PROMPT_SECONDS if job.sample.prompt_code else 0.0
+        prompt_seconds = PROMPT_SECONDS if worker.jobs[0].runs_prompt else 0.0
         return worker.since + jobs.wall_limits(jobs.limits_for(job))[1] * job.most_tests + prompt_seconds + _GRACE
 
     def _settle(self, worker: Worker, record: WorkerAnswer) -> None:
@@ -536,6 +551,7 @@ class Scheduler:
         # what the tests import is loaded only for tests that run beside a solution
         if any(result.verdict != Verdict.SEPARATED for result in result.tests):
             worker.weight = max(worker.weight, entry.task.weight)
+            worker.has_mixed = True
         plan = record["plan"] if entry.calibrates and "plan" in record else None
         if plan is not None and len(plan["tests"]) != len(entry.job.sample.tests):
             raise WorkerLost("a plan for another sample")

@@ -180,6 +180,8 @@ class Worker:
         """What it has been given and not answered, oldest first."""
         self.group: tuple[str, str | None] | None = None
         """The task and the model whose attempts its examiner has been given; no model if it has only calibrated."""
+        self.has_mixed = False
+        """Whether a test has run in a solution's process since its examiner began."""
         self.weight = 0
         """How heavy the modules are that it has loaded; see `job.preload`."""
         self.since = time.monotonic()
@@ -279,7 +281,7 @@ class Worker:
             WorkerLost: it is gone.
         """
         ours, theirs = socket.socketpair()
-        self.group, last = None, self.sock
+        self.group, self.has_mixed, last = None, False, self.sock
         try:
             # a descriptor needs at least one byte to travel with, so no modules are a comma
             socket.send_fds(self._door, [",".join(modules).encode("ascii") or b","], [theirs.fileno()])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -22,6 +23,7 @@ from markbook.benchmarks.benchmark import (
     without_faults,
 )
 from markbook.errors import DataError, EnvironmentUnfitError, UsageError, suggest
+from markbook.files.archive import refuse_link_out
 from markbook.languages import Toolchain, find, versions
 from markbook.row_keys import ITEM_KEYS
 from markbook.runs.exam.exam_options import ErrorPolicy
@@ -74,8 +76,9 @@ class BenchmarkShelf:
         """List the benchmarks of a folder, and single ones.
 
         Raises:
-            DataError: the folder cannot be read.
+            DataError: the folder cannot be read, or a benchmark in it is a link that leads out of it.
         """
+        self._folder = folder and folder.resolve()
         paths = list(files)
         if folder is not None:
             if not folder.is_dir():
@@ -84,6 +87,8 @@ class BenchmarkShelf:
             inner = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
             paths += [*data_files(folder), *(path for path in inner if is_package(path))]
             paths += [path for path in inner if path.is_dir() and not is_package(path) and data_files(path)]
+            for path in paths[len(files) :]:
+                self._refuse_links_out(path)
         self._places = {path.name: path for path in paths}
         stems = Counter(path.name.partition(".")[0] for path in paths)
         for path in paths:
@@ -92,6 +97,11 @@ class BenchmarkShelf:
                 self._places.setdefault(stem, path)
         self._loaded: dict[Path, dict[str, Sample]] = {}
         self._lock = threading.Lock()
+
+    def _refuse_links_out(self, path: Path) -> None:
+        if self._folder is not None:  # else the user has named the file
+            for entry in [path, *(path.iterdir() if path.is_dir() else ())]:
+                refuse_link_out(entry, self._folder)
 
     @property
     def names(self) -> list[str]:
@@ -117,6 +127,7 @@ class BenchmarkShelf:
         with self._lock:
             if path not in self._loaded:
                 try:
+                    self._refuse_links_out(path)  # again, since the folder may have changed
                     sound, _ = without_faults(load_benchmark(path), language_fault)
                 except DataError as error:  # where its files lie is nothing for whoever asks over the network
                     message = error.message.replace(str(path), name)
@@ -171,6 +182,9 @@ def read_tests(value: object, at: str, *, elsewhere: bool, entry: str = "") -> t
     value = list(value) if isinstance(value, tuple) else value  # as JSON makes it
     if value in ([], ""):
         raise UnmarkableError("'tests' is empty", at=at)
+    for number, test in enumerate(value if isinstance(value, list) else ()):
+        if isinstance(test, str) and not test.strip():
+            raise UnmarkableError(f"'tests[{number}]' is empty", at=at)
     if isinstance(value, str):
         claim = {"program": value} if elsewhere else _claim(value)
         if "assertion" in claim and (tree := programs.parse(value)) is not None:
@@ -291,15 +305,31 @@ def without_nulls(item: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in item.items() if value is not None or name in ITEM_KEYS}
 
 
+_HEAD = re.compile(r"^(?:async\s+def|def|class)\s", re.MULTILINE)
+
+
 def with_prompt(item: Mapping[str, object], prompt: object) -> dict[str, object]:
-    """Return an item with the prompt that its model was asked with, where that begins a definition and the item says nothing else."""
-    tests, begins = item.get("tests"), isinstance(prompt, str) and begins_definition(prompt)
+    """Return an item with the prompt that its model was asked with, where that begins a definition and the item says nothing else.
+
+    A prompt that is not Python, and ends with the head of a definition that the answer goes on with, makes it undefined.
+    """
+    tests, text = item.get("tests"), prompt if isinstance(prompt, str) else ""
     is_stream = isinstance(tests, list | tuple) and any(
         isinstance(test, Mapping) and "stdout" in test for test in tests
     )
     says = not tests or is_stream or any(item.get(key) is not None for key in ("prompt", "benchmark"))
-    says = says or not names_python(str(item.get("language") or ""))
-    return dict(item) if says or not begins else {**item, "prompt": prompt}
+    if says or not names_python(str(item.get("language") or "")):
+        return dict(item)
+    if begins_definition(text):
+        return {**item, "prompt": prompt}
+    answer = next((value for key in ITEM_KEYS if isinstance(value := item.get(key), str)), "")
+    starts = [match.start() for match in _HEAD.finditer(text)]
+    if starts and not compiles(assemble(answer, Sample(id="")).text):
+        head = text[starts[-1] :].partition("```")[0]
+        sample = Sample(id="", prompt_code=head, entry_point=find_entry_point(head))
+        if begins_definition(head) and compiles(assemble(answer, sample).text):
+            return {**item, "prompt": prompt, "entry_point": None}
+    return dict(item)
 
 
 def read_item(value: object, at: str, shelf: BenchmarkShelf, defaults: Defaults) -> Order:

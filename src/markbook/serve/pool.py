@@ -98,6 +98,10 @@ class Pool:
         self._cache: OrderedDict[str, Outcome] = OrderedDict()
         self._cached = 0
         """What the cache holds, by weight."""
+        self._landed: deque[tuple[SharedWork, Outcome | Missing]] = deque()
+        """What lanes have handed over and the event loop has not seen."""
+        self._is_landing = False
+        """Whether the event loop has been told to look at it."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closing = False
         self._ending: asyncio.Future[None] | None = None
@@ -296,7 +300,15 @@ class Pool:
     def _heard(self, work: SharedWork, outcome: Outcome | Missing) -> None:
         """Hand an outcome from a lane's thread to the event loop."""
         assert self._loop is not None
-        self._loop.call_soon_threadsafe(self._land, work, outcome)
+        self._landed.append((work, outcome))
+        if not self._is_landing:  # else what has just been put there is met by the look that is still to come
+            self._is_landing = True
+            self._loop.call_soon_threadsafe(self._land_all)
+
+    def _land_all(self) -> None:
+        self._is_landing = False  # before the look: what is handed over during it asks for another one
+        while self._landed:
+            self._land(*self._landed.popleft())
 
     def _land(self, work: SharedWork, outcome: Outcome | Missing) -> None:
         self._ends.append(time.monotonic())

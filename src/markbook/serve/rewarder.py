@@ -345,7 +345,7 @@ class _Local:
         while True:
             try:
                 waited = loop.time() - began
-                return self._pool.offer("", orders, max(0.001, seconds - waited), waited=waited)
+                return self._pool.offer("rewarder", orders, max(0.001, seconds - waited), waited=waited)
             except Busy:
                 if loop.time() > began + seconds:
                     return None

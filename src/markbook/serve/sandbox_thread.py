@@ -121,8 +121,8 @@ _log = logging.getLogger(__name__)
 
 _AHEAD = 8
 """Pieces of work that a lane takes at once, where plenty waits: one that is given up has the others run once more."""
-_LONG = 0.5
-"""Seconds: after a turn that took longer, pieces are taken one by one, for those behind a long one wait in vain."""
+_LONG = 0.25
+"""Seconds: after a piece that took longer, they are taken one by one, for those behind a long one wait in vain."""
 _CALM = 16
 """Pieces of work that have to end sooner before several are taken again."""
 _PLANS = 4096
@@ -171,7 +171,9 @@ class SandboxThread:
         self._marks: tuple[SharedWork, float] | None = None
         """What a marker of programs is at, and since when."""
         self._calm = _CALM
-        """How many pieces of work have ended since a turn took long."""
+        """How many pieces of work have ended since one took long."""
+        self._ended = 0.0
+        """When the last one ended, or its turn began."""
         self._done = self._counted = 0
         """Pieces of work that have ended, and how many of them the last look at the worker's age counted."""
         self.replaced: dict[str, int] = {"age": 0, "memory": 0, "fault": 0, "stopped": 0}
@@ -204,13 +206,12 @@ class SandboxThread:
 
     def _serve(self) -> None:
         while works := self._desk.take(self.number, _AHEAD if self._calm >= _CALM else 1):
-            began, count = time.monotonic(), len(works)
+            self._ended = time.monotonic()
             if len(works) > 1 and self._remote is None:
                 works = self._run_together(works)
             for work in works:
                 self._begin([work])
                 self._end(work, self._run(work))
-            self._calm = self._calm + count if time.monotonic() - began < _LONG else 0
             self._age()
 
     def _begin(self, works: list[SharedWork]) -> None:
@@ -223,6 +224,8 @@ class SandboxThread:
         with self._lock:
             self._under_way.remove(work)
         work.state = State.OVER
+        last, self._ended = self._ended, time.monotonic()
+        self._calm = self._calm + 1 if self._ended - last < _LONG else 0
         self._done += 1
         self._said(work, outcome)
 
@@ -233,7 +236,7 @@ class SandboxThread:
         """
         # other languages and problems with a judge or groups are marked one by one, by the marker of what they take
         together = {str(number): work for number, work in enumerate(works) if not program_language(work.order.sample)}
-        jobs = [Job(key, work.order.code, work.order.sample, work.order.limits) for key, work in together.items()]
+        jobs = [make_job(key, work) for key, work in together.items()]
         self._begin(list(together.values()))
         self._in_box = together
         before = self.box.pids
@@ -283,11 +286,10 @@ class SandboxThread:
             return self._fault(error)
 
     def _outcome(self, work: SharedWork) -> Outcome:
-        order = work.order
-        job = Job("", order.code, order.sample, order.limits)
+        job = make_job("", work)
         if self._remote is not None:
             return self._remote.outcome(job)
-        languages = languages_for(order.sample)
+        languages = languages_for(job.sample)
         if languages:
             marker = self._marker(languages)
             marker.start()
@@ -340,6 +342,12 @@ class SandboxThread:
         for marker in self._markers.values():
             marker.close()
         self._markers.clear()
+
+
+def make_job(key: str, work: SharedWork) -> Job:
+    """Return what a sandbox is to run; what examines a client's answers to a task examines no other's."""
+    order = work.order
+    return Job(key, order.code, order.sample, order.limits, model=work.client)
 
 
 _NOBODY = Missing(MissingKind.UNAVAILABLE, "nobody waits for it any more")

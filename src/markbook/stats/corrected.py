@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal
 
 from markbook.measurements import CONFIDENCE
 from markbook.stats.arrays import check_confidence, finite, normal_quantile, t_quantile
+from markbook.stats.intervals import describe_clusters, sum_clusters
 from markbook.stats.records import Estimate
 
 if TYPE_CHECKING:
@@ -255,14 +256,14 @@ def _part(
             # The labelled items are among those whose scores are averaged, so the two terms go together.
             variance += 2 * float(((weight * score - imputed.mean()) * centred).sum()) / (m * n)
         return _Part(value, variance, variance**2 / small if small else float(freedom), weight)
-    size = int(groups.max()) + 1
-    sums = np.bincount(groups[labelled], centred / n, size)
-    if m:
-        sums += np.bincount(groups[rest], (imputed - imputed.mean()) / m, size)
     # Items of one cluster go together, labelled or not: their parts are added up before they are squared.
-    n_clusters = len(np.unique(groups[labelled]))
-    variance = float((sums**2).sum()) * n_clusters / (n_clusters - 1) * max(1.0, counted - 1) / freedom
-    return _Part(value, variance, float(n_clusters - 1), weight)
+    size = int(groups.max()) + 1
+    moved = [(groups[labelled], ones, centred / n)]
+    if m:
+        moved.append((groups[rest], np.ones(m), (imputed - imputed.mean()) / m))
+    sums: Floats = np.sum([np.bincount(index, deviations, size) for index, _, deviations in moved], axis=0)
+    variance, degrees = sum_clusters(sums, [describe_clusters(*part, size) for part in moved])
+    return _Part(value, variance * max(1.0, counted - 1) / freedom, degrees, weight)
 
 
 def _settled_part(f: Floats, groups: Ints | None, here: Mask) -> _Part:
@@ -270,10 +271,14 @@ def _settled_part(f: Floats, groups: Ints | None, here: Mask) -> _Part:
     import numpy as np
 
     scores = f[here]
-    centred = (scores - scores.mean()) / scores.size
-    sums = centred if groups is None else np.bincount(groups[here], centred)
-    m = scores.size if groups is None else len(np.unique(groups[here]))
-    return _Part(float(scores.mean()), float((sums**2).sum()) * m / max(1, m - 1), float(max(1, m - 1)), 1.0)
+    names = np.arange(scores.size) if groups is None else groups[here]
+    index: Ints = np.unique(names, return_inverse=True)[1]
+    size, centred = int(index.max()) + 1, (scores - scores.mean()) / scores.size
+    if size < 2:
+        return _Part(float(scores.mean()), float(centred.sum() ** 2), 1.0, 1.0)
+    part = describe_clusters(index, np.ones(scores.size), centred, size)
+    variance, degrees = sum_clusters(np.bincount(index, centred).astype(np.float64), [part])
+    return _Part(float(scores.mean()), variance, degrees, 1.0)
 
 
 def _weight(label: Floats, score: Floats, others: Floats, ones: Floats) -> float:

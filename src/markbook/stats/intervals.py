@@ -35,7 +35,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from markbook.measurements import CONFIDENCE
@@ -53,7 +53,7 @@ from markbook.stats.arrays import (
 from markbook.stats.records import Estimate
 
 if TYPE_CHECKING:
-    from markbook.stats.arrays import Floats
+    from markbook.stats.arrays import Floats, Ints
 
 
 # Intervals of one mean: Wilson, Jeffreys, t, bootstrap, clustered; and the rule that chooses among them.
@@ -490,28 +490,77 @@ def clustered_standard_error(
         return Estimate(mean, se=0.0, n=n, method=method, confidence=confidence, note=note, stats=stats)
     # The uncorrected error against the uncorrected independent one, so that the ratio compares like with like.
     stats["design_effect"] = (plain / iid) ** 2 * n / (n - 1)
-    sizes = np.bincount(index).astype(np.float64)
+    sizes = np.bincount(index)
     if correction == "CR2" and (sizes != sizes[0]).any():
-        se = math.sqrt(float((sums**2 / (1 - sizes / n)).sum())) / n
-        related = (stats["design_effect"] - 1) / (float((sizes**2).sum()) / n - 1)  # Kish's 1 + (b - 1) rho
-        stats["degrees"] = count_degrees(sizes, min(1.0, max(0.0, related)))
+        part = describe_clusters(np.array(index), np.ones(n), (array - array.mean()) / n, groups)
+        variance, stats["degrees"] = sum_clusters(sums / n, [part])
+        se = math.sqrt(variance)
     reach = t_quantile(confidence, stats["degrees"]) * se
     return Estimate(mean, mean - reach, mean + reach, se, n=n, method=method, confidence=confidence, stats=stats)
 
 
-def count_degrees(sizes: Floats, related: float) -> float:
-    """Return the degrees of freedom of CR2's sum of squares, tr(M)^2 / tr(M^2), if items of a cluster correlate by so much.
+@dataclass(frozen=True, slots=True)
+class ClusterPart:
+    """One mean of related items: what each cluster adds to it, if items of a cluster correlate as the design effect says."""
 
-    M is the covariance of the clusters' sums of residuals, each row divided by 1 - h.
+    shares: Floats
+    """Of each cluster, in the mean: 1 in all."""
+    variances: Floats
+    related_variances: Floats
+    """Of what each cluster adds, were its items independent, and as they correlate."""
+
+
+def describe_clusters(index: Ints, weights: Floats, deviations: Floats, groups: int) -> ClusterPart:
+    """Return how a weighted mean is made of clusters.
+
+    Args:
+        index: the cluster of each item.
+        weights: of each item.
+        deviations: by how much each item moves the mean, so that all of them add up to 0.
+        groups: clusters in all; some may have no item.
     """
-    share = sizes / sizes.sum()
-    own = sizes * (1 + related * (sizes - 1))  # the variance of a cluster's sum
-    weight, factor = own - own.sum() * share / 2, 1 / (1 - share)
-    both = factor * share * weight
-    diagonal = factor * (own - 2 * share * weight)
-    # beside the diagonal M is -(h_g w_k + h_k w_g) / (1 - h_g), so that no square table of all clusters is needed
-    beside = (factor * weight**2).sum() * (factor * share**2).sum() + both.sum() ** 2 - 2 * (both**2).sum()
-    return float(diagonal.sum() ** 2 / ((diagonal**2).sum() + 2 * beside))
+    import numpy as np
+
+    totals = np.bincount(index, weights, groups).astype(np.float64)
+    squares = np.bincount(index, weights**2, groups).astype(np.float64)
+    sums = np.bincount(index, deviations, groups)
+    spread = float((deviations**2).sum())
+    clumped = float((totals**2).sum() / squares.sum()) - 1  # b - 1 in Kish's 1 + (b - 1) rho
+    related = (float((sums**2).sum()) / spread - 1) / clumped if spread and clumped > 0 else 0.0
+    rho, unit = min(1.0, max(0.0, related)), spread / float(squares.sum())
+    return ClusterPart(totals / totals.sum(), unit * squares, unit * (squares * (1 - rho) + totals**2 * rho))
+
+
+def sum_clusters(sums: Floats, parts: Sequence[ClusterPart]) -> tuple[float, float]:
+    """Return the variance of a sum of means by CR2, and its degrees of freedom, tr(M)^2 / tr(M^2).
+
+    Each cluster's square is divided by the share of its variance that is left when the means are taken off. M is the covariance
+    of the clusters' sums as the parts describe it, each row divided so, too.
+
+    Args:
+        sums: what the items of each cluster add to the sum of the means, as deviations.
+        parts: the means.
+    """
+    import numpy as np
+
+    def take_off(share: Floats, variance: Floats) -> Floats:
+        change: Floats = share * (share * variance.sum() - 2 * variance)
+        return change
+
+    plain = np.sum([part.variances for part in parts], axis=0)
+    remaining = plain + np.sum([take_off(part.shares, part.variances) for part in parts], axis=0)
+    factor = np.divide(plain, remaining, out=np.ones_like(plain), where=remaining > 0)
+    # The covariance is a diagonal and, of each mean, two columns: no square table of all clusters is needed.
+    own = np.sum([part.related_variances for part in parts], axis=0)
+    beside = np.sum([take_off(part.shares, part.related_variances) for part in parts], axis=0)
+    columns = np.column_stack([column for part in parts for column in (part.shares, part.related_variances)])
+    kernel = np.zeros((2 * len(parts), 2 * len(parts)))
+    for at, part in enumerate(parts):
+        kernel[2 * at : 2 * at + 2, 2 * at : 2 * at + 2] = [[part.related_variances.sum(), -1.0], [-1.0, 0.0]]
+    mixed = kernel @ (columns.T * factor) @ columns
+    trace = float((factor * (own + beside)).sum())
+    squared = float((factor**2 * (own**2 + 2 * own * beside)).sum() + (mixed * mixed.T).sum())
+    return float((factor * sums**2).sum()), trace**2 / squared if squared > 0 else math.inf
 
 
 def clustered_interval(

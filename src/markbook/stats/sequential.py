@@ -200,7 +200,7 @@ class SequentialSigns:
         if self.decided_at is not None:
             return True
         if self.seen >= self.planned:
-            raise ValueError(f"{self.planned} samples were planned and more have come")
+            raise ValueError(f"more samples were added than the {self.planned} that were planned")
         self.seen += 1
         if gap is not None:
             if not abs(gap) <= self._width * (1 + _SLACK):

@@ -349,6 +349,9 @@ def find_runs(path: str | os.PathLike[str], columns: Mapping[str, str] | None = 
     if runs:
         return runs
     if run_path.is_file():
+        with run_path.open("rb") as file:
+            if file.read(2) in (b"\xff\xfe", b"\xfe\xff"):
+                raise DataError("this file is not UTF-8", at=os.fspath(path), hint="save it as UTF-8")
         hint = f"known: {', '.join(names('foreign'))}; of another table name the columns with --map, here or in `markbook import`"
         raise DataError("this is neither a run nor results that any reader knows", at=os.fspath(path), hint=hint)
     if not run_path.exists():

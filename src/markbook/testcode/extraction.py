@@ -85,7 +85,7 @@ _LAST_SIGNS = re.compile(r"(?<!\s)(?<!\|>)(?<!</s>)\s*+(?:(?:<\|\w{1,32}\|>|</s>
 _FRAME = re.compile(r"^[ \t]*(?:<\w+>|\*\*[^*\n]+\*\*:?|-{3,})[ \t]*$|</\w+>[ \t]*$", re.MULTILINE)
 """Tags, a line in bold and a rule, between which code may stand."""
 _OTHER_FRAME = re.compile(
-    r"\\(?:begin|end)\{\w+\*?\}(?:\[[^\]\n]*\]|\{[^}\n]*\})*|^#\+(?:begin|end|BEGIN|END)_[^\n]*"
+    r"\\(?:begin|end)\{\w+\*?\}(?:\[[^\]\n]{0,80}\]|\{[^}\n]{0,80}\}){0,4}|^#\+(?:begin|end|BEGIN|END)_[^\n]*"
     r"|\{code(?::\w+)?\}|\[/?code[^\]\n]{0,40}\]|</?(?:pre|source|syntaxhighlight)\b[^<>\n]{0,80}>|<!\[CDATA\[|\]\]>"
     r"|^(?:`{1,2}|'{3}|\"{3})\w*[ \t]*$|^[A-Z][\w ]{0,40}:(?:[ \t]*$|[ \t]+(?=(?:async def|def|class|import|from) ))",
     re.MULTILINE,
@@ -99,7 +99,7 @@ _INLINE = re.compile(
     r"|\\verb(?P<bar>[|!+])(?P<verb>[^\n]*?)(?P=bar)"
 )
 """Code within a sentence."""
-_HERE = re.compile(r"<<-?[ \t]*['\"]?(\w+)['\"]?[^\n]*\n")
+_HERE = re.compile(r"<<-?[ \t]*+['\"]?(\w{1,80}+)['\"]?[^\n]{0,200}+\n")
 """Where a shell's command begins to read lines, up to the one that holds this word alone."""
 _MAGIC = re.compile(r"^[%!][^\n]*\n", re.MULTILINE)
 """A command to a notebook."""
@@ -107,13 +107,24 @@ _BLANKS = {0xA0: " ", 0x202F: " ", 0x200B: None, 0x2060: None, 0xFEFF: None}
 """Spaces that are none to Python, as web pages make them of those in code."""
 _TOKEN = re.compile(r"<\|\w{1,32}\|>|</?s>|<(?:bos|eos|end_of_turn)>|\[/?INST\]")
 """What a model begins and ends its turns with; behind an end some go on with a turn of somebody else's."""
-_TAG = re.compile(r"^[ \t]*<[ \t]?[A-Za-z][\w-]*(?: [^<>\n]{0,80})?>|</[ \t]?[A-Za-z][\w-]*>[ \t]*$", re.MULTILINE)
+_TAG = re.compile(r"^[ \t]*<[ \t]?[A-Za-z][\w-]*(?:[ =][^<>\n]{0,80})?>|</[ \t]?[A-Za-z][\w-]*>[ \t]*$", re.MULTILINE)
 _FENCE_LINE = re.compile(r"^[ \t]*(?:`{3}|~{3})", re.MULTILINE)
-_DRAFT = re.compile(r"\A(?:\s*<(reasoning|scratchpad|thinking|thought)>.*?</\1>)+", re.DOTALL)
-_FINAL = re.compile(
-    r"^[^\n`~]*\b(?:corrected|final|fixed)\b[^\n`~]*:[ \t*]*\n\s*(?=```|~~~)", re.MULTILINE | re.IGNORECASE
+_DRAFT = re.compile(
+    r"\A(?:\s*(?:<(analysis|reasoning|scratchpad|seed:think|thinking|thought)>.*?</\1>|\[THINK\].*?\[/THINK\]"
+    r"|\u25c1think\u25b7.*?\u25c1/think\u25b7|<\|begin_of_thought\|>.*?<\|end_of_thought\|>))+",
+    re.DOTALL,
 )
-"""What introduces the block that counts instead of those before it."""
+_LEFT_OVER = re.compile(r"\A(?:\s*+(?:python3?|py)[ \t\r]*+\n)++", re.IGNORECASE)
+"""The word of a fence that is gone: as the first line of a program it would be an unknown name."""
+_BRACKET = re.compile(r"^[ \t]*+[\[{](?=\s*+[\[{\"])", re.MULTILINE)
+"""Where JSON begins."""
+_FINAL = re.compile(
+    r"(?:^|(?<=[.!?] ))[ \t#*_]*+(?:here(?:['\u2019]s| is) )?(?:the |my )?(?:corrected|final|fixed)(?: python)?"
+    r"(?: (?:answer|code|function|implementation|program|script|solution|version)(?: of (?:the|my|your) \w++)?)?"
+    r"[ \t*_]*+:[ \t*_]*+\n\s*+(?=```|~~~)",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""A sentence that says nothing but that the block behind it counts instead of those before."""
 _CODE_START = re.compile(r"^(?:@\w|def |async def |class |import |from \w[\w.]* import )", re.MULTILINE)
 _PROSE = re.compile(
     r"^(?:#{1,6} |[-*\u2022] |\d+[.)] )?[\"'(*_]*[A-Z][\w'\u2019-]*[,:]?(?: +[^\s=]+){2,}", re.MULTILINE
@@ -127,9 +138,13 @@ def extract(reply: str, is_code: Callable[[str], bool], entry_point: str = "") -
     is `compiles`, or another notion of it (a body behind a prompt); among several blocks the one that defines
     `entry_point` is taken.
     """
+    if word := _LEFT_OVER.match(reply):
+        text, step = extract(reply[word.end() :], is_code, entry_point)
+        if step != "none":
+            return text, "markers" if step == "as_is" else step
     is_all_code = len(reply) > PARSE_CAP or is_code(reply)
     if is_all_code and not _BARE_MARKER.search(reply):
-        return reply, "as_is"
+        return next(_list_data(reply, entry_point), (reply, "as_is"))
     if not is_all_code and (answer := _LAST_SIGNS.sub("", without_thoughts(reply))) != reply:
         return extract(answer, is_code, entry_point)
     first: tuple[str, Step] | None = (reply, "as_is") if is_all_code else None
@@ -142,7 +157,15 @@ def extract(reply: str, is_code: Callable[[str], bool], entry_point: str = "") -
         if step != "none" and defines(text, entry_point):
             return text, step
         tails = _FINAL.split(reply)[1:][-1:]
-        final = [("fence", text) for part in tails for text in _list_python(part) if _is_definition(text, entry_point)]
+        blocks = [
+            block
+            for part in tails
+            for nested in (False, True)
+            for block in islice(_list_blocks(part, nested=nested), 1)
+        ]
+        final = [
+            ("fence", text) for tag, text in blocks if _PYTHON_TAG.fullmatch(tag) and _is_definition(text, entry_point)
+        ]
     for step, text in itertools.chain(final, _candidates(reply)):
         if not text.strip() or not is_code(text):
             continue
@@ -362,7 +385,10 @@ def _list_last_resorts(reply: str, entry_point: str) -> Iterator[tuple[str, Step
         for _, text in _candidates(part):
             if defines(text, entry_point) and not is_begun(text, entry_point):
                 yield text, step
-    if not entry_point or compiles(reply):
+    if not entry_point:
+        return
+    yield from _list_data(reply, entry_point)
+    if compiles(reply):
         return
     inline = [
         (match["line"] or match["code"] or match["verb"]).strip() for match in islice(_INLINE.finditer(reply), 64)
@@ -396,6 +422,34 @@ def _is_definition(text: str, name: str) -> bool:
     names = {ast.unparse(target) for node in lambdas for target in node.targets}
     is_defined = name in names or any(getattr(node, "name", "") == name for node in statements)
     return is_defined and not any(isinstance(node, ast.Return) for node in statements)
+
+
+def _list_data(reply: str, entry_point: str) -> Iterator[tuple[str, Step]]:
+    """Yield the only code that defines the entry point in a reply that is nothing but a text in quotes or JSON, or ends so."""
+    quotes, text = reply.strip()[:3], reply.strip()[3:-3]
+    parts = [text] if quotes in ("'''", '"""') and reply.rstrip().endswith(quotes) and quotes not in text else []
+    end = 0
+    for begin in islice(_BRACKET.finditer(reply) if entry_point in reply else (), 64):
+        with contextlib.suppress(ValueError, RecursionError):
+            if begin.start() >= end:
+                value, end = json.JSONDecoder().raw_decode(reply, begin.end() - 1)
+                parts += _list_texts(value)
+    readings = dict.fromkeys(_LEFT_OVER.sub("", code) for part in parts for code in (part, *_list_python(part)))
+    codes = [code for code in readings if _is_definition(code, entry_point) and not is_begun(code, entry_point)]
+    if len(codes) == 1 and not defines(reply, entry_point):
+        yield codes[0], "markers"
+
+
+def _list_texts(value: object) -> Iterator[str]:
+    """Yield the texts in decoded JSON; the lines of a list as one, too."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | dict):
+        values = list(value.values()) if isinstance(value, dict) else value
+        if values and all(isinstance(line, str) for line in values) and isinstance(value, list):
+            yield ("" if values[0].endswith("\n") else "\n").join(values)
+        for part in values:
+            yield from _list_texts(part)
 
 
 def _list_disguised(reply: str) -> Iterator[str]:
@@ -440,8 +494,16 @@ def _list_disguised(reply: str) -> Iterator[str]:
 
 _SPACE = re.compile(r"\s+")
 _WORD = re.compile(r"\w+")
-_IMPORT = re.compile(r"\s*(?:(?:using|import|use)\s[^()]*;?|#\s*include\b.*)\s*")
+_IMPORT = re.compile(r"\s*+(?:(?:using|import|use)\s[^()]*+|#\s*+include\b.*+)")
 _COMMENT = ("//", "#", "--", ";", "%", "*", "/*")
+_BEGINS_BLOCK = re.compile(r"^\s*+(?:local\s+)?(?:function|def|class|module)\b")
+_DEFINED = re.compile(
+    r"\b(?:class|struct|enum|interface|trait|type|impl(?:\s++\w++\s++for)?|record|def|sub|function)\s++(\w++)"
+)
+_ASSIGNED = re.compile(r"\b(\w++)\s*+(?:<[^()<>]*+>\s*+)?[(=]")
+_KEYWORDS = frozenset(
+    ("catch", "def", "fn", "for", "func", "function", "if", "main", "return", "sub", "switch", "while")
+)
 
 
 def extract_answer(
@@ -451,8 +513,11 @@ def extract_answer(
 
     An answer that repeats the last line of the prompt is whole, also with other names of parameters: what stands before
     that line is kept in the place of the prompt, with those of its imports that it lacks, or behind the prompt if it has
-    no line of what the prompt defines before; what stands behind the end of that definition is left out, for tests of its own and a `main` would stand in the way of the benchmark's. Where the tests begin with
-    the brace that ends the definition, it is left to them, with what a completion says behind it.
+    no line of what the prompt defines before.
+
+    An answer ends where its definition does: behind it tests of its own and a `main` would stand in the way of the
+    benchmark's, and a completion goes on until it is cut off. Definitions behind it that it uses are put before it.
+    Where the tests begin with the brace that ends the definition, it is left to them.
 
     Args:
         reply: what a model wrote.
@@ -465,6 +530,7 @@ def extract_answer(
     code, step = _extract_fenced(without_thoughts(reply), begun) if raw else (reply, "as_is")
     if prompt.lstrip().startswith("<?php"):
         code = code.rstrip().removesuffix("?>")  # the benchmark's tests behind it would be no code
+    closed_by_tests = tests.lstrip().startswith("}")
     lines = code.split("\n")
     first_line = next((number for number, line in enumerate(lines) if begun and _same(line, begun)), None)
     if first_line is None and begun:
@@ -476,14 +542,15 @@ def extract_answer(
                 first_line = number
                 break
     if not begun or first_line is None:
-        if raw and tests.lstrip().startswith("}"):
-            # The brace of the tests ends what the prompt began; a completion that has it too ends before its own.
-            brace, depth = f"{begun[: len(begun) - len(begun.lstrip())]}}}", 0
-            for number, line in enumerate(_blank_texts(code, prompt).split("\n")):
-                depth += line.count("{") - line.count("}")
-                if depth < 0 and line.rstrip() == brace:
-                    code = "\n".join([*lines[:number], ""])
-                    break
+        prompt_lines = prompt.split("\n")
+        heads = enumerate(_blank_texts(prompt, prompt).split("\n") if raw else [])
+        for index in [index for index, line in heads if line.rstrip().endswith("{") or _BEGINS_BLOCK.match(line)][-1:]:
+            blank, inset = _blank_texts(code, prompt).split("\n"), _inset(prompt_lines[index])
+            end = _find_end(blank, inset, by_brace=prompt_lines[index].rstrip().endswith("{"))
+            if end is not None and (closed_by_tests or not inset):
+                code = "\n".join([*lines[: end + 1 - closed_by_tests], ""])
+                helpers = _list_used(lines, blank, end, inset, _name(prompt_lines[index]))
+                prompt = "\n".join([*prompt_lines[:index], *helpers, *prompt_lines[index:]])
         is_complete = bool(begun) and bool(re.search(rf"\b{re.escape(_name(begun))}\s*[(<=]", code)) and step == "fence"
         return (code, step, "whole") if is_complete or not prompt else (prompt + code, step, "completion")  # type: ignore[return-value]
     head = lines[:first_line]
@@ -497,9 +564,20 @@ def extract_answer(
         imports = (line for line in before.split("\n") if _IMPORT.fullmatch(line))
         head = [*(line for line in imports if _SPACE.sub("", line) not in lines_known), *head]
     body = lines[first_line:]
-    end = _find_end(_blank_texts("\n".join(body), prompt).split("\n"))
-    if end is not None:
-        body = body[: end if tests.lstrip().startswith("}") else end + 1]
+    blank = _blank_texts("\n".join(body), prompt).split("\n")
+    inset = _inset(body[0])
+    is_open = "".join(blank[:2] if blank[0].rstrip().endswith(")") else blank[:1]).rstrip().endswith("{")
+    ends = (
+        number
+        for number, line in enumerate(blank)
+        if is_open and number and line.rstrip() in (f"{inset}}}", f"{inset}}};")
+    )
+    if (end := next(ends, None)) is not None:
+        head += _list_used(body, blank, end, inset, _name(begun))
+        body = body[: end + 1 - closed_by_tests]
+        if not closed_by_tests and inset:  # the class around it, if there is one, ends with it
+            program = _blank_texts("\n".join([*head, *body]), prompt)
+            body += ["}"] * (program.count("{") - program.count("}"))
     return "\n".join([*head, *body]) + "\n", step, "whole"  # type: ignore[return-value]  # one of the two
 
 
@@ -519,7 +597,7 @@ def _same(line: str, other: str) -> bool:
 
 
 def _name(line: str) -> str:
-    match = re.search(r"(\w+)\s*(?:\(|<-|=)", line)
+    match = re.search(r"\b(\w++)\s*+(?:\(|<-|=)", line)
     return match[1] if match else line.strip()
 
 
@@ -532,14 +610,45 @@ def _extract_fenced(reply: str, begun: str) -> tuple[str, str]:
     return (with_it or named or blocks)[0], "fence"
 
 
-def _find_end(lines: list[str]) -> int | None:
-    """Return the place of the brace that stands as far in as a definition's first line, from which the lines go on."""
-    first = lines[0]
-    if not "".join(lines[:2] if first.rstrip().endswith(")") else lines[:1]).rstrip().endswith("{"):
-        return None
-    inset = first[: len(first) - len(first.lstrip())]
-    ends = (f"{inset}}}", f"{inset}}};")
-    return next((number for number, line in enumerate(lines) if number and line.rstrip() in ends), None)
+def _inset(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]
+
+
+def _find_end(lines: list[str], inset: str, *, by_brace: bool) -> int | None:
+    """Return the place of the line that ends a definition begun this far in, which these lines go on with."""
+    depth = 0
+    for number, line in enumerate(lines):
+        depth += line.count("{") - line.count("}")
+        if by_brace and depth < 0 and line.rstrip() in (f"{inset}}}", f"{inset}}};"):
+            return number
+        # `end` closes other blocks too: it is the definition's where nothing before it stands as far out.
+        if not by_brace and line.strip() and len(_inset(line)) <= len(inset):
+            return number if line.rstrip() == f"{inset}end" else None
+    return None
+
+
+def _list_used(lines: list[str], blank: list[str], end: int, inset: str, name: str) -> list[str]:
+    """Return the lines of those definitions behind an answer's end, as far in as itself, that it or they use."""
+    parts: list[list[int]] = [[]]
+    for number, line in enumerate(blank[end + 1 :], end + 1):
+        outer = len(_inset(line)) - len(inset)
+        if line.strip() and (outer < 0 or (not outer and line.lstrip()[0] not in "{}])" and line.strip() != "end")):
+            parts.append([])
+        parts[-1].append(number)
+    by_name: dict[str, list[int]] = {}
+    texts = ["\n".join(blank[number] for number in part) for part in parts]
+    for index, text in enumerate(texts[1:], 1):
+        head = text.partition("\n")[0]
+        if _inset(head) == inset and not {name, "main"} & set(_WORD.findall(head)) and re.search(r"[{=]|\bend\b", text):
+            for defined in {*_DEFINED.findall(text), *_ASSIGNED.findall(head)} - _KEYWORDS:
+                by_name.setdefault(defined, []).append(index)
+    indexes, waiting = set[int](), ["\n".join(blank[:end])]
+    while waiting:
+        for word in set(_WORD.findall(waiting.pop())) & by_name.keys():
+            for index in by_name.pop(word):
+                indexes.add(index)
+                waiting.append(texts[index])
+    return [lines[number] for index in sorted(indexes) for number in parts[index]]
 
 
 # Texts and comments, in which a brace is only a character. Raw texts of C++, of Rust and D, and of C#; `\\.` goes first so that

@@ -239,7 +239,8 @@ def markbook_skip(case, reason=""):
 markbook_cases = ({cases},)
 for markbook_case in markbook_cases:
     markbook_case.skipTest = markbook_skip
-markbook_suite = markbook_unittest.TestSuite(map(markbook_unittest.defaultTestLoader.loadTestsFromTestCase, markbook_cases))
+markbook_load = markbook_unittest.defaultTestLoader.loadTestsFromTestCase
+markbook_suite = markbook_unittest.TestSuite([markbook_load(case) for case in markbook_cases])
 for markbook_group in markbook_suite:
     for markbook_case in markbook_group:
         markbook_test = getattr(markbook_case, markbook_case._testMethodName)
@@ -256,7 +257,7 @@ markbook_failed = markbook_result.failures + markbook_result.errors
 assert not markbook_failed, [text.splitlines()[-1] for _, text in markbook_failed]
 assert not markbook_result.unexpectedSuccesses
 markbook_ended += [case for case, _ in markbook_result.expectedFailures + markbook_result.skipped]
-markbook_ended = set(id(getattr(case, "test_case", case)) for case in markbook_ended)
+markbook_ended = {{getattr(case, "test_case", case) for case in markbook_ended}}
 assert len(markbook_ended) >= markbook_count, "a test neither passed nor failed"
 assert len(markbook_result.skipped) <= len(markbook_skips), "a test was skipped by what it tests"
 """
@@ -346,7 +347,7 @@ def _is_comparison(node: ast.expr) -> bool:
 def _as_script(program: str, tree: ast.Module) -> tuple[str, bool]:
     """Return a program in which what a script does at its end is done, but for the runners of its tests; and whether it had one."""
     dotted = _resolve_imports(tree)
-    edits: list[tuple[ast.AST, str]] = []
+    edits = list(list_aliases(program, tree))
     runners = 0
     for statements in _scripts(tree, edits):
         for node in statements:
@@ -363,6 +364,24 @@ def _as_script(program: str, tree: ast.Module) -> tuple[str, bool]:
         text = instead.replace(_LINES, "\n" * (last_line - first - instead.count("\n")))
         lines[first : last_line + 1] = [head + text.encode() + rest]
     return (b"".join(lines).decode() if edits else program), bool(runners)
+
+
+_ALIAS = re.compile(r"=[ \t]*\w+\.assert\w*[ \t]*(?:#|;|$)", re.MULTILINE)
+"""What a program has that calls a method of a test case by a name of its own."""
+
+
+def list_aliases(program: str, tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
+    """Yield what calls an assertion by a variable, with what it stands for: `eq = self.assertEqual`."""
+    functions = [node for node in ast.walk(tree) if isinstance(node, _Function)] if _ALIAS.search(program) else []
+    bound = [node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+    bound += [node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)]
+    for function in functions:
+        for node in function.body:
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and len(node.targets) == 1:
+                name, value = node.targets[0].id, ast.unparse(node.value)
+                if re.fullmatch(r"\w+\.assert\w+", value) and bound.count(name) == 1:
+                    calls = (part.func for part in ast.walk(function) if isinstance(part, ast.Call))
+                    yield from ((part, value) for part in calls if isinstance(part, ast.Name) and part.id == name)
 
 
 def _scripts(tree: ast.Module, edits: list[tuple[ast.AST, str]]) -> Iterator[list[ast.stmt]]:
@@ -394,8 +413,10 @@ def _resolve_imports(tree: ast.Module) -> Callable[[ast.AST], str]:
 
 
 def _find_call(node: ast.stmt) -> ast.Call | None:
-    """Return the call that a statement is, or whose error it raises."""
+    """Return the call that a statement is, or whose error it raises; `raise SystemExit` calls it without arguments."""
     expression = node.value if isinstance(node, ast.Expr) else node.exc if isinstance(node, ast.Raise) else None
+    if isinstance(node, ast.Raise) and isinstance(expression, ast.Name):
+        return ast.Call(expression, [], [])
     return expression if isinstance(expression, ast.Call) else None
 
 

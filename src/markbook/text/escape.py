@@ -54,6 +54,7 @@ _MARKDOWN_START = re.compile(r"^(\s*)(?:([-+](?=[ \t]|$)|[-=](?=[-= \t]*$))|(\d{
 _FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 _FORMULA_WITHIN = re.compile('(?<=[;\t\n])(?="*[=+\\-@\uff1d\uff0b\uff0d\uff20])')
 """Where a formula begins for a spreadsheet that separates cells by something else than commas, which goes past our own quotes."""
+_RIGHT_TO_LEFT = re.compile("(?: *[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+)+")
 _NOT_XML = "[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"  # compiled where it is first used: it takes 4 ms
 
 
@@ -71,6 +72,11 @@ def visible(text: str) -> str:
             spelled = f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
             hidden[code] = f"\\x{code:02x}" if code < 0x100 else spelled
     return text.translate(hidden) if hidden else text
+
+
+def keep_order(text: str) -> str:
+    """Return the text with a mark behind words written from right to left, so that what follows them stays behind them."""
+    return text if text.isascii() else _RIGHT_TO_LEFT.sub("\\g<0>\u200e", text)
 
 
 def terminal(text: str, *, limit: int | None = None) -> str:

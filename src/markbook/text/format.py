@@ -12,6 +12,7 @@ from typing import Any
 
 from markbook.measurements import CONFIDENCE, Interval
 
+PERCENT = "Scores from 0 to 1 are shown as 0 to 100."
 NOTHING = "\u2013"
 """Shown where a value is missing; never 0."""
 DIGITS = 2

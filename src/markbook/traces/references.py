@@ -142,7 +142,7 @@ def _reference(reference: Any, name: str, at: str) -> Reference:
         raise DataError("`calls` of a reference is not a list", at=at)
     length = record.get("path_length")
     if length is not None and whole(length) is None:
-        raise DataError(f"`path_length` of a reference is {length!r:.40}, which is not a whole number from 0 up", at=at)
+        raise DataError(f"`path_length` of a reference is {length!r:.40}, not a whole number of at least 0", at=at)
     if calls is None:
         return Reference(None, whole(length), source=source)
     expected_calls = []

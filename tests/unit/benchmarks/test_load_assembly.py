@@ -141,6 +141,23 @@ def test_wrong_answers_stay_wrong_and_broken_ones_broken(tmp_path, prompt, text,
     assert ("SyntaxError" in json.dumps(found)) == (error is not None), found
 
 
+@pytest.mark.parametrize("key", ["completion", "solution"])
+def test_what_a_prompt_brings_before_a_decorator_that_ends_it_is_there_for_the_completion(tmp_path, key):
+    prompt = "import functools\nLIMIT = 6\n@functools.cache\n"
+    test = "def check(candidate):\n    assert candidate(3) == 18\n    assert candidate.cache_info().misses == 1\n"
+    row = {"task_id": "a", "prompt": prompt, "entry_point": "f", "test": test}
+    value = "LIMIT" if key == "completion" else "6"
+    start = "" if key == "completion" else "import functools\n@functools.cache\n"
+    codes = {
+        "right": f"{start}def f(x):\n    return x * {value}\n",
+        "whole": "import functools\n@functools.cache\ndef f(x):\n    return x * 6\n",
+        "wrong": f"{start}def f(x):\n    return x + {value}\n",
+    }
+    rows = [{"task_id": "a", key: code, "sample": at, "name": name} for at, (name, code) in enumerate(codes.items())]
+
+    assert failed(tmp_path, [row], rows) == [("a", "wrong")]
+
+
 def test_a_reply_of_many_imports_takes_time_by_its_length():
     sample = Sample(id="a", preloaded=("json", "re", "from math import *"))
 

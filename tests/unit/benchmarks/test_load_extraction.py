@@ -1,6 +1,7 @@
 """The code in a reply is found by steps that are recorded, and no step deletes a line of code."""
 
 import json
+import re
 import textwrap
 import time
 
@@ -9,6 +10,7 @@ from support.exam_kit import write_rows
 from support.load import allowed
 from support.review_kit import markbook
 
+from markbook.testcode import extraction
 from markbook.testcode.extraction import compiles, extract, extract_answer, without_thoughts
 
 CODE = "def add(a, b):\n    print('solution')\n    assert a is not None\n    return a + b\n"
@@ -152,6 +154,75 @@ def test_an_exam_finds_code_in_replies_that_go_on_behind_it(tmp_path):
     assert score_replies(tmp_path, replies) == dict.fromkeys(replies, 100)
 
 
+OTHER = f"```python\n{WRONG}```\n"
+ANNOUNCED = {
+    "a buggy version": f"{BLOCK}\nFor comparison, the buggy version that needed to be fixed:\n{OTHER}",
+    "before it was fixed": f"{BLOCK}\nBefore it was fixed it looked like this:\n{OTHER}",
+    "a first idea": f"The final code:\n{BLOCK}\nMy first idea, which is not the final one:\n{OTHER}",
+    "a remark": f"{BLOCK}\nA final remark: do not do this:\n{OTHER}",
+    "a step": f"{BLOCK}\nWith a fixed step of -1 it would be:\n{OTHER}",
+    "an original": f"{BLOCK}\nThe original (to be corrected):\n{OTHER}",
+    "a result": f"{BLOCK}\nFinal answer:\n```text\n3\n```\nDo not write:\n{OTHER}",
+    "a sentence": f"{OTHER}\nOops. Here's the corrected code:\n{BLOCK}",
+    "a function": f"{OTHER}\nHere is the fixed version of your function:\n\n{BLOCK}",
+    "a script": f"{OTHER}\nHere\u2019s the corrected Python script:\n{BLOCK}",
+    "bold letters": f"{OTHER}\n**Final answer:**\n{BLOCK}",
+    "a title": f"{OTHER}\n### Corrected code:\n{BLOCK}",
+}
+
+
+DATA = {"code": CODE, "why": "It adds."}
+CALL = json.dumps({"name": "submit", "arguments": DATA})
+WRAPPED = {
+    "a word of the fence": f"python\n{CODE}",
+    "a word before a body": f"Python\n{BODY}",
+    "a short word": f"\npy\n{CODE}",
+    "a word and prose": f"python\n{CODE}\nThis adds both numbers, as asked.",
+    "single quotes": f"'''python\n{CODE}'''",
+    "double quotes": f'"""python\n{CODE}"""\n',
+    "quotes alone": f"'''\n{CODE}'''",
+    "an object": json.dumps(DATA),
+    "an object in one": json.dumps({"result": DATA}),
+    "a list": json.dumps([DATA], indent=1),
+    "lines": json.dumps({"lines": CODE.split("\n")}),
+    "a fence in an object": json.dumps({"answer": f"As asked:\n{BLOCK}", "is_done": True}),
+    "an object behind prose": f"Here is the result:\n{json.dumps(DATA)}",
+    "a call of a tool": f"<tool_call>\n{CALL}\n</tool_call>",
+    "a parameter": f"<function=submit>\n<parameter=code>\n{CODE}</parameter>\n</function>",
+    "a notebook": json.dumps(
+        {"cells": [{"cell_type": "code", "source": CODE.splitlines(keepends=True)}], "nbformat": 4}
+    ),
+    "a seed's thought": f"<seed:think>\n{OTHER}</seed:think>\n{BLOCK}",
+    "a thought in brackets": f"[THINK]A draft:\n{OTHER}[/THINK]\n{BLOCK}",
+    "a thought in triangles": f"\u25c1think\u25b7So\n{OTHER}\nno\u25c1/think\u25b7{BLOCK}",
+    "a thought in tokens": f"<|begin_of_thought|>\n{OTHER}<|end_of_thought|>\n<|begin_of_solution|>\n{BLOCK}<|end_of_solution|>",
+    "an analysis": f"<analysis>\n{OTHER}</analysis>\n{BLOCK}",
+}
+
+
+def test_an_exam_finds_code_in_data_quotes_and_behind_thoughts_of_any_tag(tmp_path):
+    assert score_replies(tmp_path, WRAPPED) == dict.fromkeys(WRAPPED, 100)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        json.dumps({"draft": WRONG, "code": CODE}),  # which of them is meant is not known
+        f"{json.dumps({'code': WRONG})}\n{json.dumps({'code': CODE})}",
+        json.dumps({"code": "def add(a, b:"}),
+        f"CASES = {json.dumps([CODE])}\ndef add(a, b):\n    return a\n",
+        f"text = {json.dumps(CODE)}\nprint(text)\n",
+        "python\nis a language.",
+    ],
+)
+def test_what_is_more_than_data_or_holds_two_answers_is_left_as_it_is(reply):
+    assert extract(reply, compiles, "add")[0] == reply
+
+
+def test_an_exam_takes_a_later_block_only_where_a_sentence_announces_that_it_counts(tmp_path):
+    assert score_replies(tmp_path, ANNOUNCED) == dict.fromkeys(ANNOUNCED, 100)
+
+
 @pytest.mark.parametrize(
     "reply",
     [
@@ -204,6 +275,49 @@ def test_a_reply_of_nothing_but_signs_of_code_is_read_once(sign):
     began = time.monotonic()
     extract(f"def add(:\n{sign * 50_000}", compiles, "add")
     assert time.monotonic() - began < allowed(10)
+
+
+PATTERNS = {name: value for name, value in vars(extraction).items() if isinstance(value, re.Pattern)}
+READ_BY = {"_FENCE": "match", "_IMPORT": "fullmatch", "_PYTHON_TAG": "fullmatch"}
+LINES_WITHOUT_END = (
+    "fixed: ", "the final answer is ", "Corrected code of my a. ", "Final:\n", "\\begin{a}[x ", "\\begin{a}{x ", "<<a", "<<E ", "use ",
+    "import a ", "#include ", " ", "\t\n", "a", "A a ", "A-'", "a=", "1", "1. ", "-", "- ", "> ", "#", ">>> ", "In [1", "...", "`", "`a ",
+    "```a ", "~~~", "'", "'</think>", "</think>", "<think>", "<a ", "<a", "</a", "</a> ", "</code>", "<pre ", "<|a|>", "</s> ", "<s>",
+    "<thought>", "<thought></thought>", "[A", "[END]\n", "[code ", "**", "**a ", "*", "_", "\\verb|", "\\verb+a ", "{code:a", "#+begin_a ",
+    "<<|..a", "use|.. ", "use|..;", "#|.. ", "python\n", "[THINK]", "[[", '{"a": ', "%", "@", "from a", "def ", "/*", "//", 'R"(', 'r#"', '@"', '"', '"""', "\\", '\\"', "'\\", "a\\", "Answer: ", "A:  ", "(", ". ",
+)  # fmt: skip
+
+
+def take_seconds(read, text):
+    start = time.process_time()
+    read(text)
+    return time.process_time() - start
+
+
+def takes_ten_times_as_long(read, short, long, least):
+    """Whether ten times the text takes about ten times as long; thrice tried, as a busy machine makes single readings longer."""
+    return any(take_seconds(read, long) < 20 * max(take_seconds(read, short), least) for _ in range(3))
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_every_pattern_takes_time_in_proportion_to_a_line(name):
+    read = getattr(PATTERNS[name], READ_BY.get(name, "findall"))
+    for head, _, unit in (text.rpartition("|..") for text in LINES_WITHOUT_END):
+        short, long = (head + (unit * size)[:size] + " (" for size in (10_000, 100_000))
+        assert takes_ten_times_as_long(read, short, long, 0.005), (head, unit)
+
+
+@pytest.mark.parametrize(
+    "unit", ["fixed: ", "the final answer is ", "\\begin{a}[x ", "\\begin{a}{x ", "<<a", "a", "Final:\n"]
+)
+def test_a_reply_of_a_megabyte_takes_time_in_proportion_to_its_length(unit):
+    short, long = (f"{(unit * size)[:size]}\n{CODE} oops it is" for size in (100_000, 1_000_000))
+
+    def read(text):
+        extract(text, compiles, "add")
+
+    assert any(take_seconds(read, short) < 1.2 for _ in range(3))  # else a megabyte would take minutes
+    assert takes_ten_times_as_long(read, short, long, 0.05)
 
 
 def test_block_that_defines_the_entry_point_wins_over_an_earlier_one():

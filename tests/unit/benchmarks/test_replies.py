@@ -105,6 +105,60 @@ def test_a_brace_that_the_completion_itself_opens_does_not_end_it(more):
     assert text == "int twice(int x) {\n" + body
 
 
+HELPERS = {
+    "go": ("package main\n\n// twice\nfunc twice(x int) int {\n", "    return help(x)\n}\n", "func help(x int) int {\n    return 2 * x\n}\n"),
+    "js": ("// twice\nfunction twice(x) {\n", "  return help(x);\n}\n", "const two = 2;\nfunction help(x) {\n  return two * x;\n}\n"),
+    "php": ("<?php\n// twice\nfunction twice($x) {\n", "    return help($x);\n}\n", "function help($x) {\n    return 2 * $x;\n}\n"),
+    "lua": ("-- twice\nlocal function twice(x)\n", "    return help(x)\nend\n", "function help(x)\n    return 2 * x\nend\n"),
+}  # fmt: skip
+"""By language: a prompt, a completion, and a definition behind it that it uses."""
+
+
+def squeeze(text):
+    return "".join(f"{line}\n" for line in text.split("\n") if line.strip())
+
+
+@pytest.mark.parametrize("name", HELPERS)
+@pytest.mark.parametrize(
+    "rest", ["", "other(1)\n", "function other(x) {\n  ret", "func other() int {\n  return twice(", "print(twice(2"]
+)
+def test_an_answer_ends_with_its_definition_and_keeps_what_it_uses_from_behind(name, rest):
+    prompt, body, helper = HELPERS[name]
+    before, last = prompt[: prompt.rstrip().rfind("\n") + 1], prompt.rstrip().rpartition("\n")[2] + "\n"
+
+    completed = [extract_answer(f"{body}\n{more}{rest}", prompt, "\ntest()\n")[0] for more in ("", helper)]
+    repeated, _, form = extract_answer(f"```\n{last}{body}\n{helper}{rest}```\n", prompt, "\ntest()\n")
+
+    completed, repeated = [squeeze(text) for text in completed], squeeze(repeated)
+    assert completed == [squeeze(prompt + body), squeeze(before + helper + last + body)]
+    assert form == "whole"
+    assert helper in repeated
+    assert name == "lua" or repeated.endswith(helper + last + body)
+
+
+def test_tests_of_an_answers_own_are_not_kept_because_they_loop():
+    prompt = "package main\nfunc twice(x int) int {\n"
+    body = "    for i := 0; i < 1; i++ {\n    }\n    return 2 * x\n}\n"
+    own = "\nfunc TestTwice(t *testing.T) {\n    for i := 0; i < 3; i++ {\n        twice(i)\n    }\n}\n"
+
+    text, _, _ = extract_answer(f"```go\nfunc twice(x int) int {{\n{body}{own}```", prompt, "func TestTwice() { }\n")
+
+    assert text == prompt + body
+
+
+def test_a_whole_answer_in_a_class_ends_with_the_class_and_a_method_that_it_uses_stays():
+    prompt = "import java.util.*;\nclass Solution {\n    // twice\n    public int twice(int x) {\n"
+    method = "    public int twice(int x) {\n        return help(x);\n    }\n"
+    helper = "    private int help(int x) {\n        return 2 * x;\n    }\n"
+    own = "    public static void main(String[] args) {\n    }\n"
+
+    text, _, _ = extract_answer(
+        f"```java\nclass Solution {{\n{method}{helper}{own}}}\n```", prompt, "public class Main { }\n"
+    )
+
+    assert text == f"import java.util.*;\nclass Solution {{\n{helper}{method}}}\n"
+
+
 CPP = ("// twice\nint twice(int x) {\n", "}\nint main() { }\n")
 BASH = ("#!/bin/bash\n# twice\ntwice() {\n", '}\n\ncandidate() {\n    twice "$@"\n}\n')
 OF_JAVA = (JAVA, JAVA_TESTS)

@@ -95,7 +95,8 @@ NOTHING = {
     "f(1) == 2, 'msg'": "line 1 compares",
     "assert (f(1) == 2, 'msg')": "always true",
     "import sys\nsys.exit(0)\n": "calls and asserts nothing",
-    "f(1)\nraise SystemExit\n": "ends with SystemExit",
+    "import os\nf(1)\nos._exit(0)\n": "ends with os._exit(0)",
+    "raise SystemExit\n": "calls and asserts nothing",
     "# nothing": "calls and asserts nothing",
     "def check(c): assert c(1) == 2\n": "none of what it asserts is reached",
     "if True:\n    def test_a(): assert f(1) == 2\n": "none of what it asserts is reached",
@@ -317,6 +318,27 @@ def test_a_right_answer_passes_unchecked_where_nobody_hears_of_a_failed_assertio
     ]  # fmt: skip
 
 
+ENDS = ["sys.exit(0)", "sys.exit()", "raise SystemExit", "raise SystemExit(0)", "raise SystemExit from None"]
+
+
+@pytest.mark.parametrize("clock", ["", "import time\ntime.time()\n"], ids=["separated", "in-process"])
+def test_tests_that_end_the_program_by_a_status_of_success_have_passed_if_it_is_theirs(clock):
+    places = [
+        "{clock}import sys\nassert f(1) == 2\n{end}\n",
+        "{clock}import sys\ndef check(candidate):\n    assert candidate(1) == 2\n    {end}\ncheck(f)\n",
+        "{clock}import sys\ndef check(candidate):\n    assert candidate(1) == 2\n    if candidate(2) == 3: {end}\n    assert False\ncheck(f)\n",
+    ]
+    programs = [place.format(clock=clock, end=end) for place in places for end in ENDS]
+    codes = [RIGHT, "def f(x): return 3\n", "def f(x): raise SystemExit\n", "import sys\ndef f(x): sys.exit()\n"]
+
+    found = mark_items([item(code, program) for program in programs for code in codes])
+
+    rewards = [one.reward for one in found]
+    assert [rewards[at : at + len(codes)] for at in range(0, len(rewards), len(codes))] == [[1.0, 0.0, 0.0, 0.0]] * len(
+        programs
+    )
+
+
 @pytest.mark.parametrize(
     "program",
     [
@@ -496,6 +518,32 @@ def test_bigcodebench_is_read_as_it_is_published(tmp_path):
     run = markbook.exam(benchmark, tmp_path / "answers.jsonl", output=tmp_path / "out", isolation="weak")
 
     assert {model: run.score(model).value for model in ("1", "2")} == {"1": 1.0, "2": 0.0}
+
+
+def test_bigcodebench_is_read_as_sandbox_fusion_dumps_it(tmp_path):
+    prompt = 'import math\n\ndef task_func(x):\n    """Return x and one."""\n'
+    row = {
+        "id": "BigCodeBench/0",
+        "content": prompt,
+        "canonical_solution": "    return x + 1",
+        "labels": '{"entry_point":"task_func"}',
+        "test": CASE.replace("f(1)", "task_func(1)"),
+    }
+    benchmark = write_rows(tmp_path / "dump.jsonl", [row])
+    answers = [
+        {"task_id": row["id"], "completion": f"    return {value}\n", "model": model}
+        for model, value in (("right", "math.floor(x + 1)"), ("wrong", "x"))
+    ]
+    write_rows(tmp_path / "answers.jsonl", answers)
+    write_rows(tmp_path / "bad.jsonl", [{**row, "labels": '{"entry_point": 3}'}])
+
+    code, out, err = command("exam", "--benchmark", str(benchmark), "--check-benchmark")
+    assert code == 0, out + err
+    run = markbook.exam(benchmark, tmp_path / "answers.jsonl", output=tmp_path / "out")
+    code, _, err = command("exam", "--benchmark", str(tmp_path / "bad.jsonl"), "--check-benchmark")
+
+    assert {model: run.score(model).value for model in ("right", "wrong")} == {"right": 1.0, "wrong": 0.0}
+    assert (code, "'entry_point' is not a string" in err) == (2, True), err
 
 
 def test_threads_may_parse_at_the_same_time():

@@ -247,6 +247,7 @@ def _zip(path, members):
         ),
         ("log.eval", b"PK\x03\x04 and no more", "cannot be read"),
         ("results_x.json", b"{}", "neither a run nor results"),
+        ("t.csv", "item,score\na,1\n".encode("utf-16"), "this file is not UTF-8"),
     ],
 )
 def test_a_damaged_file_is_refused_in_words(tmp_path, name, content, words):
@@ -394,6 +395,9 @@ BARE, SHOWN, TEMPLATED = "Q{}", "Q7 A7 Q{}", "<|im_start|>user\nQ{}<|im_end|>\n<
         ({"prompt": BARE}, {"prompt": TEMPLATED}, "chat_template:false"),
         ({"prompt": TEMPLATED}, {"prompt": TEMPLATED.replace("im_", "turn_")}, ""),
         ({"prompt": TEMPLATED}, {"prompt": "[INST] Q{} [/INST]", "results": {"chat_template": "t"}}, ""),
+        ({"prompt": TEMPLATED}, {"prompt": "<\uff5cUser\uff5c>Q{}<\uff5cAssistant\uff5c>"}, ""),
+        ({"prompt": TEMPLATED}, {"prompt": "Be kind. USER: Q{} ASSISTANT:"}, ""),
+        ({"prompt": "fill <|fim|> {}"}, {"prompt": "FILL: <|fim|> {}"}, "prompt of sums/0:#"),
         ({"prompt": TEMPLATED}, {"prompt": '[{{"role": "user", "content": "Q{}"}}]'}, ""),
         ({"prompt": BARE}, {"prompt": BARE}, ""),
         ({"prompt": BARE, "arguments": None}, {"prompt": SHOWN}, ""),
@@ -445,7 +449,8 @@ def helm_measured(folder, about):
     ]
     instances = [{"id": f"id{n}", "input": {"text": f"q{n}"}, "references": correct} for n in range(9)]
     (here / "instances.json").write_text(json.dumps(instances))
-    spec = {"name": "r", "adapter_spec": {"model": here.name, **about}, **about.pop("spec", {})}
+    more = about.pop("spec", {})
+    spec = {"name": "r", "adapter_spec": {"model": here.name, **about}, **more}
     (here / "run_spec.json").write_text(json.dumps(spec))
     return here / "per_instance_stats.json"
 
@@ -481,8 +486,10 @@ def promptfoo_measured(folder, about):
 def every_eval_ever_measured(folder, about):
     path = every_eval_ever(folder, len(list(folder.iterdir())))
     rows = [json.loads(line) for line in path.read_text().splitlines()]
+    about = dict(about)
+    reference, formatted, choices = about.pop("reference", []), about.pop("formatted", None), about.pop("choices", None)
     for row in rows:
-        row["input"] |= {"reference": about.pop("reference", []), "formatted": about.pop("formatted", None)}
+        row["input"] |= {"reference": reference, "formatted": formatted, "choices": choices}
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     named = rows[0]
     record = {"evaluation_results": [{"evaluation_name": named.get("evaluation_name"), **about}]}
@@ -563,19 +570,34 @@ def judged_by(*judges):
         ((inspect_measured, "graded", "match"), *({"scorer": "graded", "scores": [
             {"name": "accuracy", "scorer": "graded", "params": {"model": name}}]} for name in "ab"),
          ('scorer graded:{"model": "a"}', 'scorer graded:{"model": "b"}')),
+        # the first of two scorers of one kind
+        ((inspect_measured, "model_graded_qa", "match"), *({"scorer": "model_graded_qa", "scores": [
+            {"name": f"model_graded_qa{at}", "scorer": "model_graded_qa", "params": {"model": grader}}
+            for at, grader in (("", name), ("1", "c"))]} for name in "ab"),
+         ('scorer model_graded_qa:{"model": "a"}', 'scorer model_graded_qa:{"model": "b"}')),
         ((inspect_measured, "graded", "match"), *({"scorer": "graded", "eval": {"model_roles": {"grader": [name]}}} for name in "ab"),
          ('role grader:["a"]', 'role grader:["b"]')),
         (inspect_measured, *({"eval": {"task_args": {"profile": name, "data_file": name}}} for name in "ab"),
          ("profile:a", "profile:b")),
         (helm_measured, *({"spec": {"scenario_spec": {"class_name": "S", "args": {"subject": name}}}} for name in "ab"),
          ("subject:a", "subject:b")),
-        (helm_measured, judged_by("a", "z"), judged_by("b", "z"), ('metric J:{"judge": "a"}', 'metric J:{"judge": "b"}')),
+        (helm_measured, judged_by("a", "z"), judged_by("b", "z"), ('metric x.J:{"judge": "a"}', 'metric x.J:{"judge": "b"}')),
         (helm_measured, *({"spec": {"metric_specs": [{"class_name": name, "args": {"names": ["exact_match"]}}]}} for name in ("x.M", "x.N")),
-         ('metric class:["M"]', 'metric class:["N"]')),
+         ('metric class:["x.M"]', 'metric class:["x.N"]')),
+        # a class is not another one's because its name ends alike
+        (helm_measured, *({"spec": {"metric_specs": [{"class_name": name, "args": {"names": ["exact_match"]}}]}} for name in ("x.M", "y.M")),
+         ('metric class:["x.M"]', 'metric class:["y.M"]')),
+        *((inspect_measured, *({"eval": {"config": {name: limit}}} for limit in (10, 50)), (f"{name}:10", f"{name}:50"))
+          for name in ("message_limit", "token_limit", "time_limit", "working_limit", "cost_limit")),
+        *((every_eval_ever_measured, *({"reference": right, "choices": choices} for choices in (["p", "q"], others)), ("choices of sums/0:#",))
+          for right, others in (("p", ["p", "r"]), ("A", ["q", "p"]))),
         (deepeval_measured, *({"verboseLogs": f'Criteria:\n{name} \n \nEvaluation Steps:\n[\n    "do"\n]'} for name in "ab"),
          ("criteria of Correctness:a", "criteria of Correctness:b")),
         (deepeval_measured, *({"verboseLogs": f'Criteria:\nNone \n \nEvaluation Steps:\n[\n    "{name}"\n]'} for name in "ab"),
          ('criteria of Correctness:"[', '\\"a\\"', '\\"b\\"')),
+        (deepeval_measured, *({"verboseLogs": f"Criteria:\nC \n \nEvaluation Steps:\nS \n \nRubric:\n{name} \n \nScore: 0.{at}"}
+                              for at, name in enumerate(("0-4: bad", "0-6: bad"))),
+         ("rubric of Correctness:0-4: bad", "rubric of Correctness:0-6: bad")),
         ((deepeval_measured, "success"), {"threshold": 0.05}, {"threshold": 0.95}, (":0.05", "threshold of Correctness:0.95")),
         (deepeval_measured, {"strictMode": True}, {"strictMode": False}, ("strictMode of Correctness:true", ":false")),
         (deepeval_measured, {"evaluationModel": "a"}, {"evaluationModel": "b"}, ("judge of Correctness:a", "Correctness:b")),
@@ -643,6 +665,10 @@ def test_other_tools_runs_that_were_measured_differently_are_refused_in_either_o
         (deepeval_measured, *({"verboseLogs": f'Criteria:\nC \n \nEvaluation Steps:\n[\n    "{name}"\n]'} for name in "ab")),
         ((promptfoo_measured, "quality"), *({"test": {"options": {name: "x"}}} for name in ("postprocess", "transform"))),
         (every_eval_ever_measured, *({"formatted": f"<|im_start|>{name}"} for name in "ab")),
+        (every_eval_ever_measured, *({"reference": "p", "choices": choices} for choices in (["p", "q"], ["q", "p"]))),
+        # where HELM has moved its own modules
+        (helm_measured, *({"spec": {"metric_specs": [{"class_name": f"helm.benchmark.{name}", "args": {"names": ["exact_match"]}}]}}
+                          for name in ("basic_metrics.BasicMetric", "metrics.basic_metrics.BasicMetric"))),
         # what another metric of the file was measured by
         (deepeval_measured, {"threshold": 0.05}, {"threshold": 0.95}),
         ((promptfoo_measured, "quality"), {"other": "x"}, {"other": "y"}),

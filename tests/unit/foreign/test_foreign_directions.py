@@ -67,6 +67,20 @@ def test_without_a_record_the_name_of_the_evaluation_says_the_direction(tmp_path
         assert "wer: lower is assumed to be better, from its name." in " ".join(json.loads(result.stdout)["notes"])
 
 
+@pytest.mark.parametrize("name", ["DROP", "HELM drop", "TimeQA", "ToxicChat"])
+@pytest.mark.parametrize("metric", ["", "accuracy"])
+def test_a_benchmark_whose_name_holds_an_errors_word_is_ranked_by_what_is_right(tmp_path, name, metric):
+    paths = [eee(tmp_path, model, {name: score}) for model, score in (("A", 0.8), ("B", 0.2))]
+    for path in paths:
+        about = {"evaluation_name": name, "metric_config": {"metric_name": metric}}
+        path.write_text(json.dumps({"evaluation_results": [about] if metric else []}))
+
+    found = json.loads(run_cli("compare", *(path.with_suffix(".jsonl") for path in paths), "--json").stdout)
+
+    assert [row["model"] for row in found["ranking"]] == ["A", "B"]
+    assert any("its name may mean the opposite" in note for note in found["notes"]) is not bool(metric)
+
+
 @pytest.mark.parametrize(
     ("name", "reached", "way"),
     [
@@ -257,6 +271,31 @@ def test_two_metrics_of_one_evaluation_are_two_metrics_and_no_attempts(tmp_path,
     )
     assert other["ranking"][0]["model"] == ("B" if lower else "A")
     assert {row["summary"]["value"] for row in other["ranking"]} == {0.1, 0.9}
+
+
+@pytest.mark.parametrize("described", [True, False])
+@pytest.mark.parametrize("turn", [False, True])
+def test_two_results_of_one_metrics_name_are_two_metrics(tmp_path, described, turn):
+    """Strict A .5, B .25; flexible A .9, B .1: their means, .7 and .175, say nothing."""
+    paths = [two_metrics(tmp_path, "A", 0.5, 0.9), two_metrics(tmp_path, "B", 0.25, 0.1)]
+    for path in paths:
+        record = json.loads(path.read_text())
+        for result, words in zip(record["evaluation_results"], ("strict", "flexible"), strict=True):
+            result["metric_config"] |= {"metric_name": "accuracy"} | (
+                {"evaluation_description": words} if described else {}
+            )
+        if turn and path is paths[1]:
+            record["evaluation_results"].reverse()
+        path.write_text(json.dumps(record))
+
+    if not described:
+        assert "marked by different metrics" in str(run_cli("compare", *paths).exception)
+        return
+    found = [
+        json.loads(run_cli("compare", *paths, "--metric", f"accuracy ({kind})", "--json").stdout)
+        for kind in ("strict", "flexible")
+    ]
+    assert [[row["summary"]["value"] for row in one["ranking"]] for one in found] == [[0.5, 0.25], [0.9, 0.1]]
 
 
 def test_two_metrics_of_one_evaluation_are_held_by_their_own_settings_and_parameters(tmp_path):

@@ -229,7 +229,7 @@ def test_the_table_has_a_row_for_every_probe(inputs):
     for probe in (
         "weighted kappa", "Krippendorff's alpha", "a constant answer of", "same answer in 2 samples", "order alone decides",
         "the longer text wins", "the judge's own family wins", "where its text is the shorter one", "planted instruction",
-        "padding that says nothing", "headings and bullets", "the judge's mark minus people's", "where the judge's is 25.0",
+        "padding that says nothing", "added formatting", "the judge's mark minus people's", "where the judge's is 25.0",
         "Marks and shares in points of 100",
     ):  # fmt: skip
         assert probe in out

@@ -84,3 +84,12 @@ def test_what_cannot_be_examined_is_refused(args, more, words):
     code, _, err = markbook(*args, *more)
 
     assert (code, words in err) == (2, True), err
+
+
+def test_a_report_that_could_not_be_written_is_refused_before_the_judge_is_asked(tmp_path, args):
+    with FakeOpenAI(script) as server:
+        code, _, told = markbook(*args, "--base-url", server.base_url, "--output", tmp_path)
+
+    assert code == 2
+    assert "is a directory" in told
+    assert server.calls == 0

@@ -124,7 +124,7 @@ def test_each_row_is_asked_by_its_own_rubric_and_a_bad_one_costs_itself_alone(tm
     reasons = [row["missing"]["judge"] for row in found[2:]]
     assert [reason["kind"] for reason in reasons] == ["not_applicable", *["undefined"] * 4]
     for reason, words in zip(reasons, ("the row has no 'rubric'", "must be greater than 0", "the row has no threshold",
-                                       "the row's 'rubric': rubric", "points can only be lost"), strict=True):  # fmt: skip
+                                       "the row's 'rubric': rubric", "no answer can gain points"), strict=True):  # fmt: skip
         assert words in reason["detail"]
     prompts = sorted(request["messages"][-1]["content"].splitlines()[2] for request in server.requests)
     assert prompts == ["- c1: It is short.", "- kind: Is it kind?"]
@@ -202,12 +202,12 @@ def test_a_panel_over_rubrics_of_rows_agrees_by_what_they_come_to(tmp_path):
         ({"criteria": [{"name": "f", "question": "?", "grades": {"A": 1, "B": 2}}]}, "less than or equal to 1"),
         ({"criteria": [{"name": "f", "question": "?", "grades": {"A": 1, "B": 0}, "scale": [1, 5]}]}, "grades or a scale"),
         ({"criteria": [{"name": "f", "question": "?", "points": 1, "weight": 1}]}, "two words for one thing"),
-        ({"criteria": [{"name": "f", "question": "?", "points": -1}]}, "points can only be lost"),
+        ({"criteria": [{"name": "f", "question": "?", "points": -1}]}, "no answer can gain points"),
         ({"criteria": [{"name": "passed", "question": "?"}]}, "no criterion can have that name"),
         ({"criteria": [{"name": "f", "question": "?", "grades": {"A": 1, "B": 0}, "anchors": {"C": "x"}}]}, "not one of its grades"),
         ({"threshold": 1.5}, "threshold"),
         ({"threshold": "row"}, "`threshold: row` needs `row`"),
-        ({"form": "pairwise"}, "a pairwise rubric has no grades"),
+        ({"form": "pairwise"}, "a pairwise rubric must not have grades"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_meant_is_refused(change, message):

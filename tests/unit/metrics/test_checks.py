@@ -172,7 +172,7 @@ def test_what_cannot_be_said_is_neither_yes_nor_no(name, checks, value):
     ("name", "options", "message"),
     [
         ("contains", {"text": 42}, "must stand in quotes"),
-        ("contains", {"text": ""}, "empty text"),
+        ("contains", {"text": ""}, "empty string"),
         ("contains", {"text": []}, "a text or a list"),
         ("contains", {"text": "a", "words": "yes"}, "words must be true or false"),
         ("regex", {"pattern": "("}, "cannot be used"),
@@ -182,7 +182,7 @@ def test_what_cannot_be_said_is_neither_yes_nor_no(name, checks, value):
         ("length", {"at_least": 5, "at_most": 4}, "above"),
         ("length", {"at_most": 1.5}, "whole number"),
         ("length", {"at_most": 1, "unit": "tokens"}, "unit must be"),
-        ("numeric", {"absolute": -1}, "from 0 up"),
+        ("numeric", {"absolute": -1}, "of at least 0"),
         ("numeric", {"value": "x"}, "must be a number"),
         ("numeric", {"value": float("nan")}, "must be a number"),
         ("numeric", {"pick": "best"}, "pick must be"),

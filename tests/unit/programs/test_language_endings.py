@@ -35,6 +35,7 @@ STATUS = [
     ("bash", BASH, 'fail=0\nif [ "$(twice 2)" != 4 ]; then fail=1; fi\nexit "$fail"\n'),
     ("python", PYTHON, "import sys\nsys.exit(0 if twice(2) == 4 else 1)\n"),
     ("python", PYTHON, "import sys\nif twice(2) != 4:\n    sys.exit('no')\nsys.exit()\n"),
+    ("python", PYTHON, "assert twice(2) == 4\nraise SystemExit\n"),
     ("rust", RUST, "#[test]\nfn one() { assert_eq!(twice(2), 4); }\n#[test]\nfn two() { assert_eq!(twice(0), 0); }\n"),
 ]
 
@@ -104,10 +105,7 @@ def test_such_tests_are_the_benchmarks_fault_and_cost_nobody_a_mark(tmp_path):
     assert len(rows(run)) == 1
 
 
-ENDED = ["raise SystemExit\n", "import os\nos._exit(0)\n"]
-
-
-@pytest.mark.parametrize("program", ENDED)
-def test_a_program_in_python_that_ends_itself_is_the_benchmarks_fault(program):
+def test_a_program_in_python_that_ends_its_process_is_the_benchmarks_fault():
+    program = "import os\nos._exit(0)\n"
     assert find_fault(Test(program=f"assert twice(2) == 4\n{program}")).startswith("the program ends with ")
     assert find_fault(Test(program=f"def stop():\n    {program.splitlines()[-1]}\nassert twice(2) == 4\n")) == ""

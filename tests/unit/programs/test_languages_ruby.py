@@ -18,6 +18,8 @@ UNIT = "require 'test/unit'\n" + WRONG
 FORGERS = {
     "runs nothing": UNIT + "class << Test::Unit::AutoRunner; def run(*given); true; end; end\n",
     "every assertion holds": UNIT + "module Test::Unit::Assertions; def assert_equal(*given); end; end\n",
+    "every assertion of a test holds": UNIT + "module Test::Unit::Assertions; alias real assert_equal\n"
+    "def assert_equal(*all); caller.any? { |line| line.include?('test_twice') } ? assert(true) : real(*all); end; end\n",
     "has no test": UNIT
     + "class Test::Unit::TestCase; def self.method_added(name); remove_method(name) if name == :test_twice; end; end\n"
     "class << Test::Unit::AutoRunner; def run(*given); super; true; end; end\n",

@@ -405,7 +405,7 @@ def test_a_run_has_a_name_tags_notes_and_scores_in_the_list(tmp_path):
         "before &lt;b&gt;",
         "the old prompt",
         ">night</a>",
-        'gpt <strong>75.0</strong> <span class="note">exam_score [30.1, 95.4]</span>',
+        'gpt <strong>75.0</strong> <span class="note">exam_score <span class="name">[30.1, 95.4]</span></span>',
         "trend of 2 runs",
     ):
         assert words in page
@@ -468,7 +468,7 @@ def test_attempts_are_filtered_by_error_topic_score_and_words(serve, folder):
         assert count > 0
         if "text" in asked:
             assert abs(body.count('href="/attempt/') - count) <= 6, asked
-            assert "found in" in body
+            assert "attempts searched" in body
         else:
             assert f"{count:,} attempts" in body, asked
 
@@ -881,7 +881,7 @@ def test_a_run_whose_scores_are_no_list_has_its_pages(tmp_path):
     site = RunSite(tmp_path)
 
     assert "markbook" in site.page(f"/run/{number_in(site)}", {}).lower()
-    assert "1 samples" in site.page(f"/matrix/{number_in(site)}", {"order": "item"})
+    assert "1 sample." in site.page(f"/matrix/{number_in(site)}", {"order": "item"})
 
 
 def test_the_change_of_a_small_score_is_not_rounded_first(tmp_path):
@@ -905,7 +905,7 @@ def test_a_list_by_words_is_copied_by_the_same_words(serve, folder):
     rows = list(csv.DictReader(io.StringIO(client.get(csv_at)[1])))
 
     assert {row["item"] for row in rows} == {"closures_0"}
-    assert f"<output>{len(rows)} found in" in page
+    assert f"<output>{len(rows)} matches;" in page
     assert len(client.get(markdown_at)[1].splitlines()) == 2 + len(rows)
 
 
@@ -961,3 +961,75 @@ def test_a_filter_tells_names_apart_that_differ_in_blanks(serve, tmp_path):
         )
 
     assert names == ["a  b"] * 3
+
+
+def test_the_matrix_marks_what_is_missing_and_orders_equal_samples_by_name(tmp_path, serve):
+    wrong = "def f(x):\n    return -1\n"
+    answers = [answer(name, wrong, "gpt") for name in ("t/10", "t/9", "t/2")]
+    hold(tmp_path, [problem(name) for name in ("t/2", "t/9", "t/10")], [*answers, answer("t/9", wrong, "other")])
+    client = serve(tmp_path / "out")
+
+    _, page = client.get(f"/matrix/{number_of(client, 'exam')}?order=worst")
+
+    rows = [row for row in page.split("<tr>")[2:] if "/compare?" in row]
+    assert [re.search(r">(t/\d+)</a></th>", row)[1] for row in rows] == ["t/2", "t/9", "t/10"]
+    assert ["–" in row for row in rows] == [True, False, True]
+
+
+def test_long_names_leave_no_page_of_the_list_wider_than_the_screen(serve, tmp_path):
+    made(tmp_path, models={"M" * 150: 0.9, "organisation/" + "name-" * 30: 0.2}, problems=3)
+    client = serve(tmp_path)
+    number = number_of(client, "exam")
+    one, two = (f"{entry.location}" for entry in locations(tmp_path, "exam").search(count=2)[0])
+    paths = ("/", f"/run/{number}", f"/attempt/{number}/{one}", f"/compare?a={number}:{one}&b={number}:{two}")
+
+    with chromium() as browser:
+        for width in (390, 1280):
+            with Watched(browser, client.server.address, width=width, offline=False) as seen:
+                for path in paths:
+                    seen.page.goto(f"http://{client.server.host}{path}")
+                    assert seen.page.evaluate("document.documentElement.scrollWidth") <= width, (path, width)
+                    cells = seen.page.evaluate("[...document.querySelectorAll('td')].map(cell => cell.offsetWidth)")
+                    assert max(cells, default=0) <= 800, (path, width)
+
+
+def test_an_empty_folder_names_the_command_that_fills_it(tmp_path):
+    page = RunSite(tmp_path).page("/", {})
+
+    assert f"<code>markbook demo --output {tmp_path}</code>" in page
+
+
+def test_a_search_says_how_much_it_searched(serve, tmp_path):
+    made(tmp_path, models={"m": 0.5}, problems=3)
+    client = serve(tmp_path)
+
+    _, page = client.get(f"/run/{number_of(client, 'exam')}?text=nowhere")
+
+    assert "<output>0 matches; 3 of 3 attempts searched</output>" in page
+    assert "No attempts match." in page
+
+
+def test_a_refusal_shows_its_command_as_code(serve, tmp_path):
+    rows = [problem("a")]
+    for at, limit in enumerate((1.0, 2.0)):
+        hold(tmp_path / f"{at}", rows, [answer("a", "def f(x): return x")], timeout=limit)
+    client = serve(tmp_path)
+    numbers = re.findall(r'name="at" value="(\d+)"', client.get("/")[1])
+
+    reply, page = client.get(f"/changes?at={','.join(numbers)}")
+
+    assert reply.status == 409
+    assert "<code>markbook compare --allow-different-measures</code>." in page
+
+
+def test_facts_of_a_review_have_units_and_plain_words(serve, tmp_path):
+    row = review_row("p1", "s", 0.5, 0.5)
+    row["tier1"]["execution_time"] = 12.5
+    review_run(tmp_path, [row])
+    client = serve(tmp_path)
+    attempt = re.search(r"/attempt/\d+/\d+", client.get(f"/run/{number_of(client, 'review')}")[1]).group()
+
+    _, page = client.get(attempt)
+
+    assert "<dt>tier1 execution_time</dt><dd>12.50 s</dd>" in page
+    assert "<dt>composite evaluation_complete</dt><dd>yes</dd>" in page

@@ -242,3 +242,26 @@ def test_a_value_without_an_interval_is_a_point():
     drawn = charts.forest(rows, ["a", "b"], "Difference").wide
 
     assert len(numbers(drawn, "circle", "cx")) >= 2
+
+
+def test_counted_things_have_whole_numbers_on_their_axis():
+    rows = [{"name": name, "kind": "missing", "value": 2, "place": 0} for name in ("first", "second")]
+
+    drawn = charts.stack_bars(rows, ["first", "second"], ["missing"], "Reviews").wide
+
+    assert re.findall(r">([\d.]+)</text>", drawn) == ["0", "1", "2"]
+
+
+def test_an_agents_name_stands_where_no_line_of_the_graph_runs():
+    nodes = [
+        {"name": "manager", "x": 0.5, "y": 0.92, "size": 1},
+        {"name": "researcher", "x": 0.5, "y": 0.08, "size": 1},
+    ]
+    edges = [{"x": 0.5, "y": 0.92, "x2": 0.5, "y2": 0.08, "weight": 1}]
+
+    drawn = charts.graph(nodes, edges).wide
+
+    top, bottom = numbers(drawn, "circle", "cy")
+    above, below = numbers(drawn, "text", "y")
+    assert above < top - 17
+    assert below > bottom + 17

@@ -8,7 +8,9 @@ import re
 import pytest
 from click.testing import CliRunner
 from support.browsers import Watched, axe_source, chromium, serious_faults
+from support.exam_kit import answer, hold, problem
 from support.foreign_files import evalplus
+from support.made_runs import exam_run
 
 from markbook.cli import cli
 from markbook.errors import OutputError
@@ -138,3 +140,26 @@ def test_intervals_are_named_by_the_level_that_they_have(tmp_path):
     for text in (page.read_text() for page in pages):
         assert "99 % CI" in text
         assert "95 %" not in text
+
+
+def test_a_samples_facts_are_called_as_in_the_other_pages(tmp_path):
+    run = hold(tmp_path, [problem("t/1")], [answer("t/1", "def f(x):\n    return x\n")])
+
+    assert run_cli("site", run.folder, "-o", tmp_path / "site").exit_code == 0
+
+    (page,) = (tmp_path / "site" / "items").glob("*.html")
+    names = re.findall(r"<dt>(.*?)</dt>", page.read_text(encoding="utf-8"))
+    assert "Problem type" in names
+    assert not any("_" in name for name in names)
+
+
+def test_the_page_of_a_problem_has_its_complexity_as_a_number(tmp_path):
+    run = exam_run(tmp_path / "run", models={"a": 0.9, "b": 0.2}, problems=2)
+
+    assert run_cli("site", run.folder, "-o", tmp_path / "out").exit_code == 0
+
+    pages = [path.read_text(encoding="utf-8") for path in (tmp_path / "out" / "items").iterdir()]
+    assert ["<dt>Complexity</dt><dd>1</dd>" in page or "<dt>Complexity</dt><dd>2</dd>" in page for page in pages] == [
+        True,
+        True,
+    ]

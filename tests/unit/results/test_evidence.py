@@ -47,7 +47,7 @@ def test_rouge_names_what_matches_and_what_is_missed():
 def test_rouge_pairs_are_told_from_words_by_the_scores_own_numbers(options):
     one = found("rouge2", "cats sat on mats", REFERENCE, name="overlap", **options)[0]
 
-    assert lists(one)["pairs of words matched"] == ((2, {"cat sat", "sat on"}) if not options else (1, {"sat on"}))
+    assert lists(one)["bigrams matched"] == ((2, {"cat sat", "sat on"}) if not options else (1, {"sat on"}))
 
 
 def test_rouge_l_shows_the_common_subsequence():
@@ -70,7 +70,7 @@ def test_bleu_names_ngrams_that_come_to_its_own_counts(tokenize):
     _, stats = stats_of("bleu", text, "The cat sat on a mat.", "A cat sat.", tokenize=tokenize)
     said = {name.split(",")[0]: int(name.split(", ")[1]) for name, _ in one.lists}
     assert said["words matched"] == stats["counts"][0]
-    assert said["pairs of words matched"] == stats["counts"][1]
+    assert said["bigrams matched"] == stats["counts"][1]
     assert said["words matched"] + said["words not in the reference"] == stats["totals"][0]
 
 
@@ -84,13 +84,15 @@ def test_counts_that_no_way_of_cutting_comes_to_are_given_without_words():
     )[0]
 
     assert one.lists == ()
-    assert one.lead.startswith("9 of 9 words, 1 of 8 pairs of words")
+    assert one.lead.startswith(
+        "9 of 9 words, 1 of 8 bigrams, 1 of 7 trigrams, 1 of 6 4-grams match; length 9 words, reference 9"
+    )
 
 
 def test_a_distance_shows_its_edit_script():
     one = found("edit_distance", "kitten sits", "sitting", "kitten sat")[0]
 
-    assert one.lead == "2 edits in 11 letters"  # i becomes a, and an s too much
+    assert one.lead == "2 edits in 11 characters"  # i becomes a, and an s too much
     assert "".join(text for change, text in one.edits if change in ("same", "added")) == "kitten sits"
     assert "".join(text for change, text in one.edits if change in ("same", "lost")) == "kitten sat"
 

@@ -5,13 +5,15 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
+from support.load import allowed
 
 from markbook.errors import EnvironmentUnfitError
 from markbook.sandbox import Job, Sandbox, arun_tests, run_tests, scheduler
-from markbook.sandbox.job import test_result as result_of
+from markbook.sandbox.job import LOST, test_result as result_of
 from markbook.sandbox.worker import reduce_level
 from markbook.types import ErrorKind, Isolation, Limits, Sample, Test
 
@@ -240,3 +242,24 @@ def test_a_process_that_was_forked_runs_tests_in_workers_of_its_own():
     completed = subprocess.run([sys.executable, "-c", _FORKS], capture_output=True, text=True, timeout=120, check=False)
 
     assert (completed.stdout, completed.returncode) == ("1 0 True True\n", 0), completed.stderr
+
+
+def test_only_the_first_answer_is_waited_for_as_long_as_a_prompt_may_take(monkeypatch):
+    monkeypatch.setattr(scheduler, "PROMPT_SECONDS", 60.0)
+    monkeypatch.setattr(scheduler, "_GRACE", 0.5)
+    program = "import select\nfor _ in range(f(1) // 9):\n    select.select([], [], [], 1000)\nassert f(1) == 1\n"
+    sample = Sample(
+        "one", tests=(Test(program=program),), entry_point="f", prompt_code="LIMIT = 1\n", references=(answer := "def f(x): return 1\n",)
+    )  # fmt: skip
+    jobs = [
+        Job("slow", "def f(x): return 9\n", sample, Limits(0.2, wall_seconds=0.5), model="a"),
+        Job("right", answer, sample, Limits(5), model="b"),
+    ]
+
+    with Sandbox(workers=1, isolation="weak") as box:
+        begun = time.monotonic()
+        outcomes = {job.key: outcome for job, outcome in box.run(jobs)}
+
+    assert outcomes["right"].passed == 1
+    assert LOST in outcomes["slow"].flags
+    assert time.monotonic() - begun < allowed(60)

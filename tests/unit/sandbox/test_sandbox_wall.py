@@ -180,7 +180,7 @@ def _tagged(inner):
     return st.one_of(
         st.builds(lambda tag, items: [tag, items], st.sampled_from("LTSFDNOQRZBYCIE"), several),
         st.builds(lambda tag, items: [tag, *items], st.sampled_from("LDBYCREQIvrnhbe"), several),
-        st.builds(lambda items, last: ["E", items, last], several, inner),
+        st.builds(lambda items, last: ["E", last, items], several, inner),
         st.builds(lambda name: ["n", name], _KNOWN),
         st.builds(lambda name, items: ["e", name, items], st.one_of(_KNOWN, st.sampled_from(["KeyError", "GeneratorExit", "KeyboardInterrupt"])), several),
         st.builds(lambda token: ["b", token], number),

@@ -202,6 +202,31 @@ def test_a_language_and_a_prompt_are_kept_in_every_shape():
     assert _item(TWICE, _select_known({**BASH, "split": "train"})) == wanted
 
 
+HEAD = 'def f(x):\n    """Double x."""\n'
+BROKEN_PROMPTS = {
+    "Python 2": f'print "x"\n{HEAD}',
+    "half a character": f"\ud800\n{HEAD}",
+    "words before": f"Complete this.\n{HEAD}",
+    "a fence": f"Complete this.\n```python\n{HEAD}```",
+}
+
+
+@pytest.mark.parametrize("name", BROKEN_PROMPTS)
+def test_what_completes_a_prompt_that_is_no_python_has_no_reward_and_other_answers_theirs(name):
+    answers = [
+        "    return 2 * x\n",
+        f"{HEAD}    return 2 * x\n",
+        "def f(x):\n    return x\n",
+        "def f(x:\n",
+        "def g(x):\n    return 1\n",
+    ]
+
+    with TRLReward(invalid="mask", retries=0, **LOCAL) as reward:
+        rewards = reward([BROKEN_PROMPTS[name]] * 5, answers, tests=[["f(3) == 6"]] * 5, entry_point=["f", *[None] * 4])
+
+        assert (reward.mask, rewards[1:]) == ([False, True, True, True, True], [1.0, 0.0, 0.0, 0.0])
+
+
 class Array:
     """What numpy and pandas make of a list."""
 

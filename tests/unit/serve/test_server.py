@@ -12,6 +12,7 @@ from dataclasses import replace
 import pytest
 from support.exam_kit import problem, write_rows
 from support.load import PATIENCE, allowed
+from support.review_kit import markbook as command
 
 pytest.importorskip("starlette", reason="pip install 'markbook[serve]'")
 httpx = pytest.importorskip("httpx")
@@ -132,6 +133,50 @@ def test_how_long_a_caller_has_waited_already_counts_as_waiting(client):
 def test_a_task_of_a_benchmark_is_marked(client):
     items = [{"id": "a", "code": RIGHT, "benchmark": "quiz", "task_id": "t/1"}]
     assert mark(client, items).json()["results"][0]["reward"] == 1.0
+
+
+def test_a_row_of_sandbox_fusions_bigcodebench_is_marked(tmp_path):
+    test = "import unittest\nclass TestCases(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual(f(2), 4)\n"
+    row = {
+        "id": "B/0",
+        "content": "def f(x):\n",
+        "canonical_solution": "    return 2 * x",
+        "labels": '{"entry_point":"f"}',
+    }
+    write_rows(tmp_path / "dump.jsonl", [{**row, "test": test}])
+    server = Running(settings(benchmarks=tmp_path))
+    with httpx.Client(base_url=server.address, timeout=PATIENCE) as client:
+        items = [{"benchmark": "dump", "task_id": "B/0", "completion": f"    return {n} * x\n"} for n in (2, 3)]
+        results = mark(client, items).json()["results"]
+    server.drain()
+    server.join()
+
+    assert [result["reward"] for result in results] == [1.0, 0.0], results
+
+
+@pytest.mark.parametrize("in_folder", [False, True])
+def test_a_link_out_of_the_folder_of_benchmarks_is_refused(tmp_path, in_folder):
+    outside, folder = tmp_path / "outside", tmp_path / "shelf"
+    quiz = folder / "quiz" / "rows.jsonl" if in_folder else folder / "quiz.jsonl"
+    for place in (outside, quiz.parent, folder / ".stored"):
+        place.mkdir(parents=True, exist_ok=True)
+    write_rows(outside / "secret.jsonl", [problem("t/1")])
+    write_rows(quiz, [problem("t/1")])
+    write_rows(folder / ".stored" / "own.jsonl", [problem("t/1")])
+    (folder / "own.jsonl").symlink_to(".stored/own.jsonl")
+    server = Running(settings(benchmarks=folder))
+    quiz.unlink()
+    quiz.symlink_to(outside / "secret.jsonl")
+    with httpx.Client(base_url=server.address, timeout=PATIENCE) as client:
+        own, linked = (mark(client, [{"code": RIGHT, "benchmark": name, "task_id": "t/1"}]) for name in ("own", "quiz"))
+    server.drain()
+    server.join()
+    code, _, err = command("serve", "--benchmarks", str(folder), "--port", "0", "--isolation", "weak")
+
+    assert (own.status_code, linked.status_code) == (200, 400)
+    assert own.json()["results"][0]["reward"] == 1.0
+    assert linked.json()["error"] == "quiz: a link that leads out of its folder: refused"
+    assert (code, f"{quiz}: a link that leads out of its folder: refused" in err) == (2, True), err
 
 
 def test_texts_are_scored(client):
@@ -643,6 +688,15 @@ def test_an_answer_waits_for_no_acknowledgement():
         return found
 
     assert asyncio.run(main()) == 1
+
+
+@pytest.mark.parametrize("prompt", ['print "x"\ndef f(x):\n', 'Complete:\n```python\ndef f(x):\n    """Double."""\n'])
+def test_a_query_behind_a_prompt_that_is_no_python_is_undefined_and_not_wrong(client, prompt):
+    body = {"query": [prompt + "    return 2 * x\n"], "prompts": [prompt], "labels": [{"tests": ["f(3) == 6"]}]}
+
+    answered = client.post("/get_reward", json=body)
+
+    assert (answered.status_code, "'prompt' is not Python" in answered.text) == (400, True), answered.text
 
 
 def test_a_query_that_nobody_can_answer_is_not_to_be_asked_again(client):

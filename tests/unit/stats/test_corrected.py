@@ -8,7 +8,7 @@ import pytest
 from support.made_files import task_row, task_run
 from support.review_kit import markbook
 
-from markbook.stats import corrected_mean, labels_needed
+from markbook.stats import clustered_standard_error, corrected_mean, labels_needed
 
 rng = np.random.default_rng(7)
 SCORES = rng.random(300)
@@ -431,6 +431,39 @@ def clustered(tmp_path, labels_of_each, *more):
     labels = [{"id": f"{doc}-{at}", "label": float(doc % 3 == 0)} for doc, at in items if at < labels_of_each]
     return markbook("judge", "correct", "--judged", written(tmp_path / "j", judged), "--labels",
                     written(tmp_path / "l", labels), "--cluster", "doc", *more)  # fmt: skip
+
+
+SIZES = [40, 25, 12, 9, 9, 6, 5, 4, 3, 3, 2, 2, 1, 1]
+
+
+def test_labels_beside_a_judge_that_says_nothing_have_the_interval_that_their_mean_has_elsewhere(tmp_path):
+    chance = np.random.default_rng(5)
+    docs = np.repeat(np.arange(len(SIZES)), SIZES)
+    labels = np.round(chance.normal(0, 1, len(SIZES))[docs] + chance.normal(0, 1, docs.size), 3).tolist()
+    judged = [{"id": str(at), "score": 0.5, "doc": f"d{doc}"} for at, doc in enumerate(docs)]
+    marked = [{"id": str(at), "label": label} for at, label in enumerate(labels)]
+    by_rule = clustered_standard_error(labels, docs.tolist(), correction="CR2")
+    paths = written(tmp_path / "j", judged), written(tmp_path / "l", marked)
+
+    found = corrected(tmp_path, "--judged", paths[0], "--labels", paths[1], "--cluster", "doc")[1]["corrected"]
+
+    assert by_rule.stats["degrees"] == pytest.approx(2.275, abs=0.001)
+    assert [found["value"], found["interval"]["low"], found["interval"]["high"]] == pytest.approx(peer(by_rule))
+
+
+def test_clusters_of_very_unequal_size_are_covered_as_often_as_is_said():
+    covered = 0
+    for seed in range(200):
+        chance = np.random.default_rng(seed)
+        docs = np.repeat(np.arange(40), np.ceil(np.exp(chance.normal(1.8, 1.5, 40))).astype(int))
+        truth = chance.normal(0, 0.55, 40)[docs] + chance.normal(0, 0.84, docs.size)
+        scores = 0.7 * truth + chance.normal(0, 0.4, 40)[docs] + chance.normal(0, 0.6, docs.size)
+        is_labelled = (chance.random(40) < 0.5)[docs]
+        labels = [float(value) if here else None for value, here in zip(truth, is_labelled, strict=True)]
+        estimate = corrected_mean(scores, labels, clusters=docs.tolist())
+        covered += estimate.low <= 0 <= estimate.high
+
+    assert covered == 189  # of 200: 168 with the error of clusters of equal size
 
 
 @pytest.mark.parametrize("labels_of_each", [4, 49])

@@ -56,7 +56,7 @@ def trace_page(file: Path) -> str:
 @click.option("--run", "run_name", default="", metavar="RUN", help="Show this run of several: its id, or its number.")
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write an HTML page with the graph.")
 @click.option(
-    "--label-at", default="", metavar="URL", help="URL printed by `markbook label --reasons`, for links from the page."
+    "--label-at", default="", metavar="URL", help="Link the page to this URL, which `markbook label --reasons` prints."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(

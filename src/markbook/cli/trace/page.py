@@ -171,7 +171,7 @@ def view(total: TraceSum) -> dict[str, object]:
             for (sender, other), count in total.edges.most_common(_EDGES)
         ],
         "groups": group_metrics(total.metrics),
-        "run_heads": ("run", "task", "outcome", "agents", "tool calls", "messages", "tokens in", "tokens out", "seconds"),
+        "run_heads": ("Run", "Task", "Outcome", "Agents", "Tool calls", "Messages", "Tokens in", "Tokens out", "Duration, s"),
         "run_rows": run_rows,
         "runs_left": total.count - len(run_rows) if run_rows else 0,
         "edges_left": max(0, len(total.edges) - _EDGES),
@@ -199,7 +199,7 @@ def _counts(total: TraceSum) -> list[tuple[str, str]]:
         ("Tokens in", total.say_total("input_tokens")),
         ("Tokens out", total.say_total("output_tokens")),
         ("Cost", "unknown" if total.cost is None else f"${total.cost:.4f}"),
-        ("Seconds", total.say_total("seconds", ",.1f")),
+        ("Duration, s", total.say_total("seconds", ",.1f")),
     ]
 
 

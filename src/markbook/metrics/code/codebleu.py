@@ -262,7 +262,7 @@ def codebleu(
         raise UsageError(f"unknown language {lang!r}", hint=suggest(lang, sorted(GRAMMARS)))
     shares = tuple(float(weight) for weight in weights)
     if len(shares) != len(PARTS) or min(shares) < 0 or not math.isfinite(sum(shares)) or sum(shares) <= 0:
-        raise UsageError(f"weights {shares} are not four shares", hint="four numbers from 0 up, not all 0")
+        raise UsageError(f"weights {shares} are not four shares", hint="four numbers of at least 0, not all 0")
     listed = ",".join(f"{weight:g}" for weight in shares)
     return CodeBleu(
         name="codebleu",

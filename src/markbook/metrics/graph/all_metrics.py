@@ -106,10 +106,10 @@ WEIGHTS = {
 task_balance."""
 
 PRIMARY = (
-    GraphMetric("path_convergence", (0, 1), "higher", "fewest steps over walked steps"),
-    GraphMetric("tool_selection_accuracy", (0, 1), "higher", "right tool calls over tool calls made"),
+    GraphMetric("path_convergence", (0, 1), "higher", "smallest number of steps divided by steps taken"),
+    GraphMetric("tool_selection_accuracy", (0, 1), "higher", "correct tool calls divided by all tool calls"),
     GraphMetric("coordination_centrality", (0, 1), "higher", "largest mean of betweenness, closeness and degree"),
-    GraphMetric("task_distribution_balance", (0, 1), "higher", "1 - deviation over mean of the tasks of each agent"),
+    GraphMetric("task_distribution_balance", (0, 1), "higher", "1 - (standard deviation / mean) of tasks per agent"),
     GraphMetric("overall_score", (0, 1), "higher", "weighted mean of these four"),
     GraphMetric("graph_complexity", (0, INFINITY), "lower", "agents plus different tools"),
 )
@@ -146,7 +146,7 @@ def trace_metrics(
     """
     weights = weights or WEIGHTS
     if not (min(weights.values()) >= 0 and 0 < sum(weights.values()) < INFINITY):
-        raise UsageError(f"weights {weights} are not shares", hint="numbers from 0 up, not all 0")
+        raise UsageError(f"weights {weights} are not shares", hint="numbers of at least 0, not all 0")
     if trace.runs:
         gathered = AcrossRuns(profile)
         for run in trace.runs:

@@ -168,14 +168,16 @@ class CorpusBleu(Bleu):
     def summarise(self, measurements: Sequence[Measurement]) -> float | None:
         """Return the score of the summed counts, None if there is nothing."""
         rows = _rows(measurements)  # whole numbers: their sum is the same in every order
-        return self._of_sums(rows.sum(axis=0).tolist()) if len(rows) else None
+        return self._of_sums(rows.sum(axis=0, dtype=np.int64).tolist()) if len(rows) else None
 
     def resample(self, measurements: Sequence[Measurement], draws: Iterable[Iterable[int]]) -> list[float]:
         """Return the summary of each resampling; the measurements are read once."""
         rows = _rows(measurements)
         # How often each row is drawn, times its counts: the drawn rows themselves would take as much again as all.
         often = (np.bincount(np.asarray(draw), minlength=len(rows)) for draw in draws)
-        values = (self._of_sums((times @ rows).tolist()) for times in often)
+        starts = range(0, len(rows), _CHUNK)  # a product of both whole would first copy the rows as larger numbers
+        sums = (sum(times[at : at + _CHUNK] @ rows[at : at + _CHUNK] for at in starts) for times in often)
+        values = (self._of_sums(np.asarray(row).tolist()) for row in sums)
         return [value for value in values if value is not None]
 
     def _of_sums(self, sums: list[int]) -> float | None:
@@ -183,9 +185,12 @@ class CorpusBleu(Bleu):
         return _value(self.options, counts, totals, sums[-2], sums[-1], effective=self.options.effective_order)
 
 
-def _rows(measurements: Sequence[Measurement]) -> npt.NDArray[np.int64]:
+_CHUNK = 1 << 16
+
+
+def _rows(measurements: Sequence[Measurement]) -> npt.NDArray[np.int32]:
     """Return counts, totals, sys_len and ref_len of each measurement that has them (a missing one may)."""
-    rows = np.empty((len(measurements), 2 * ORDER + 2), dtype=np.int64)
+    rows = np.empty((len(measurements), 2 * ORDER + 2), dtype=np.int32)
     count = 0
     for measurement in measurements:
         if "counts" in measurement.stats:

@@ -59,7 +59,7 @@ class Summed(Metric):
         return [self._compute(rows, draw) for draw in draws] if len(rows) else []
 
     def _compute(self, rows: npt.NDArray[np.float64], draw: Iterable[int]) -> float:
-        drawn = rows[np.asarray(list(draw))]
+        drawn = rows[np.asarray(draw)]
         if self.averages:
             return math.fsum(map(self.value, drawn.tolist())) / len(drawn)
         return self.value(drawn.sum(axis=0).tolist())

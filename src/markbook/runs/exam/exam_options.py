@@ -56,7 +56,7 @@ class ExamOptions(StoppingOptions):
         "auto",
         "--extract",
         values=choice(_Extract),
-        help="Extract code from raw replies: from those that do not compile, from all, or from none.",
+        help="When to extract code from a reply: auto (if the reply does not compile), always or off.",
     )
     skip_unavailable: bool = input_option(
         False,
@@ -88,7 +88,7 @@ class ExamOptions(StoppingOptions):
         "corrected",
         "--profile",
         values=choice(Profile),
-        help="documented: one time limit for all problems. The arithmetic is the same.",
+        help="documented: the same time limit for all problems. The arithmetic is the same in both.",
     )
     """The exam's documented arithmetic is well defined, so both give the same numbers; recorded with the run."""
     all_tests: bool = rule_option(
@@ -122,11 +122,7 @@ class ExamOptions(StoppingOptions):
     )
     """The interpreter whose packages the candidates may import; the running one if empty."""
     dedupe: bool = machine_option(
-        True,
-        "--no-dedupe",
-        parameter="no_dedupe",
-        inverts=True,
-        help="Run identical solutions each time instead of once.",
+        True, "--no-dedupe", parameter="no_dedupe", inverts=True, help="Run every solution, even exact duplicates."
     )
     reuse_verdicts: bool = machine_option(
         False,

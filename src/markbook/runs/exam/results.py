@@ -217,7 +217,7 @@ class ExamResults(ExamView):
         groups = {**{name: sample.meta.get(name) for name in GROUPINGS}, "problem_type": sample.problem_type}
         facts += [(name, str(value)) for name, value in groups.items() if value]
         if outcome.limit:
-            facts.append(("Limit hit", outcome.limit))
+            facts.append(("Limit reached", outcome.limit))
         usage = self._usages.get((str(row.key[0]), sample.id, int(row.key[2])), ReplyUsage())
         facts += usage.facts()
         status, code = attempt_status(mark(sample, outcome)), cut(str(row.data.get("code") or ""), CODE_CAP)

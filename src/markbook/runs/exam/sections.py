@@ -17,7 +17,7 @@ from markbook.runs.exam.view import ExamView, MarkedAttempt
 from markbook.stats import Estimate
 from markbook.testcode import programs
 from markbook.text import Table, cut, terminal
-from markbook.text.format import NOTHING, Scale, format_level, format_number
+from markbook.text.format import NOTHING, Scale, format_level
 from markbook.types import ErrorKind, Sample, Summary, Test, Verdict
 
 # The problems that a page shows whole: all of a small exam, the telling ones of a large one.
@@ -143,7 +143,7 @@ def _answer(attempt: MarkedAttempt, tally: Tally, index: int) -> ShownAnswer:
     if outcome.error is not None:
         words = outcome.error_words
         error = f"{outcome.error.value} ({words})" if outcome.error_type != outcome.error.value else words
-    notes = [f"limit hit: {outcome.limit}"] if outcome.limit else []
+    notes = [f"limit reached: {outcome.limit}"] if outcome.limit else []
     notes += list(outcome.flags)
     return ShownAnswer(
         model=tally.model,
@@ -170,7 +170,7 @@ def _outcome(tally: Tally, index: int, status: Status | None) -> tuple[str, Stat
         status = find_status(is_absent=not count, all_passed=is_right, any_passed=(score or 0.0) > 0)
     if count > 1:
         return tally.model, status, f"{tally.right[index]} of {count} pass"
-    return tally.model, status, format_number(100 * score, 0) if status == "partial" and score is not None else ""
+    return tally.model, status, _SCALE.value(score) if status == "partial" and score is not None else ""
 
 
 def assertions(sample: Sample) -> list[str]:
@@ -270,7 +270,7 @@ def _scores(tallies: Sequence[Tally], comparison: Comparison | None) -> Section:
         marks.append({"name": tally.model, **_bar(total)})
     note = "Models that share a letter do not differ significantly." if groups else ""
     headers = (
-        "Model", "Score", f"{level} CI", "Attempted score", "Answered", "Error rate", "Separated verdicts", "Unchecked",
+        "Model", "Score", f"{level} CI", "Attempted score", "Answered", "Error rate, %", "Separated, %", "Unchecked",
         *(["Group"] if groups else []),
     )  # fmt: skip
     note = " ".join(part for part in (note, methods) if part)
@@ -293,7 +293,7 @@ def _differences(comparison: Comparison) -> Section:
         verdict = "distinguishable" if pair.distinguishable else "not distinguishable"
         rows.append({"name": name, **_bar(pair.difference), "verdict": verdict})
     n_different = sum(pair.distinguishable for pair in comparison.pairs)
-    alt = f"Paired difference of each two models with its interval; {n_different} of {len(comparison.pairs)} are distinguishable."
+    alt = f"Paired difference of each two models with its interval; {n_different} of {len(comparison.pairs)} are significant."
     lead = (
         "Two models are compared on the same problems, so both face the same hard and easy ones. If the "
         "interval contains 0 or the adjusted p is not small, the difference may be chance."
@@ -316,14 +316,15 @@ def _groups(tallies: Sequence[Tally], grouping: Grouping) -> Section | None:
         places = tallies[0].places(grouping, group)
         scores = [(tally, tally.exam_score(places, group=group)) for tally in tallies]
         intervals += [score.interval for _, score in scores]
+        group_name = group.removeprefix("level_")
         rows.append(
-            (group, str(len(places)), *(_SCALE.with_interval(score.value, score.interval) for _, score in scores))
+            (group_name, str(len(places)), *(_SCALE.with_interval(score.value, score.interval) for _, score in scores))
         )
         for tally, score in scores:
-            names = {"line": group, "x": group.removeprefix("level_"), "column": tally.model, "series": tally.model}
+            names = {"line": group, "x": group_name, "column": tally.model, "series": tally.model}
             cells.append({**names, **_bar(score), "shown": _SCALE.value(score.value)})
     models, level = [tally.model for tally in tallies], format_level(intervals)
-    headers = (title if grouping != "problem_type" else "Kind", "Problems", *models)
+    headers = (title.removesuffix("s"), "Problems", *models)
     numeric = frozenset(range(1, len(headers)))
     table = Table(f"{title}: score by model", headers, tuple(rows), numeric, f"{level} CI in brackets.")
     if grouping == "complexity":
@@ -430,7 +431,7 @@ def exam_page(view: ExamView) -> Page:
             ("Models", str(len(tallies))),
             ("Attempts", f"{sum(tally.n_evaluated for tally in tallies):,}"),
             ("Isolation level", view.isolation or "none ran"),
-            ("Score of an error", "0" if view.policy == "zero" else "the tests that passed"),
+            ("Score after an error", "0" if view.policy == "zero" else "the tests that passed"),
             ("Profile", str(view.config.get("profile", "corrected"))),
         ),
         warnings=tuple(_warnings(view, tallies, comparison)),

@@ -189,7 +189,7 @@ def read_weights(weights_given: Mapping[str, object]) -> dict[str, float]:
             raise ConfigError(f"{metric!r} is given twice, as {other!r} and as {name!r}")
         # Written so that NaN fails it; the upper end keeps sums of weights finite.
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e15:
-            raise ConfigError(f"the weight of {name!r} must be a number from 0 up, not {value!r}")
+            raise ConfigError(f"the weight of {name!r} must be a number of at least 0, not {value!r}")
         weights[metric] = float(value)
     if not sum(weights.values()) > 0:
         raise ConfigError("no metric has a weight above 0")

@@ -1,7 +1,7 @@
 """A `config_eval.json` in the flat (v3) or the three-tier shape: one declaration, by which it is read and its schema made.
 
 Each section is a pydantic model. What a field may hold is checked before pydantic sees it, because a reader of the message
-wants the setting's own words ("the weight of 'x' must be a number from 0 up") and the nearest name. `config_schema` is the
+wants the setting's own words ("the weight of 'x' must be a number >= 0") and the nearest name. `config_schema` is the
 models' own schema, so it cannot say otherwise than `read_config`.
 """
 
@@ -45,7 +45,7 @@ class _OneOf:
 def _number(value: object, name: str, *, low: float = 0.0) -> float:
     # JSON's true is an int in Python, and its NaN fails the comparison.
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value < _HUGE:
-        raise ConfigError(f"{name} must be a number{'' if low == -math.inf else f' from {low:g} up'}, not {value!r}")
+        raise ConfigError(f"{name} must be a number{'' if low == -math.inf else f' >= {low:g}'}, not {value!r}")
     return float(value)
 
 

@@ -22,7 +22,7 @@ from markbook.runs.conductor import conduct
 from markbook.runs.kind import Kind, Machines, Planned, Watcher, WorkEnd
 from markbook.runs.options import RunOptions
 from markbook.runs.reviews.config import ReviewConfig
-from markbook.runs.reviews.reports import judges_said, metric_scale, reports, review_page
+from markbook.runs.reviews.reports import REPEATED, judges_said, metric_scale, reports, review_page, show_field
 from markbook.runs.reviews.review_rows import ReviewsView, get_tier
 from markbook.runs.reviews.summary import read_journal, score
 from markbook.store import Manifest, Run, RunWriter
@@ -69,8 +69,6 @@ def review_signatures(config: Mapping[str, Any], metric: str = COMPOSITE) -> Map
 
 _TEXT_CAP = 200_000
 _TIERS = ("tier1", "tier2", "tier3", "composite")
-_REPEATED = ("similarity", "raw_score", "tier1_score", "tier2_score", "tier3_score")
-"""Fields on 0..1 of a score that the same row has in points."""
 
 
 class ReviewResults(ReviewsView):
@@ -134,7 +132,7 @@ class ReviewResults(ReviewsView):
         lists = "; ".join(
             f"{system}: {' or '.join(sorted(parts))}" for system, parts in parts_by_system.items() if parts
         )
-        note = f"Composites are over different metrics, and without a low one the score is higher ({lists})."
+        note = f"Composites use different metrics; leaving out a low one raises the score ({lists})."
         signature = review_signatures(self.manifest.get("config", {}), chosen)[""]
         return Sheet(
             chosen,
@@ -169,10 +167,10 @@ class ReviewResults(ReviewsView):
         """
         row = self.row_at(location)
         facts = tuple(
-            (f"{tier} {name}", scale.value(value) if isinstance(value, float) else str(value))
+            (f"{tier} {name}", show_field(name, value, scale))
             for tier in _TIERS
             for name, value in get_tier(row, tier).items()
-            if name not in _REPEATED
+            if name not in REPEATED
             and isinstance(value, int | float | str)
             and value != ""
             and (scale := metric_scale(self.summary, f"{tier}.{name}"))

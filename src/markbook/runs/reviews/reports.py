@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections import Counter
@@ -12,7 +13,7 @@ from markbook.report import charts
 from markbook.report.page import Chart, Page, Problem, Section, ShownAnswer
 from markbook.report.words import chart_cells, summary_cells
 from markbook.results.evidence import Room, read_judge_marks
-from markbook.results.files import collect_reasons
+from markbook.results.files import reasons_text
 from markbook.results.sheet import Status, find_status
 from markbook.runs.reviews import review_rows as review_lacking
 from markbook.runs.reviews.review_rows import (
@@ -29,7 +30,7 @@ from markbook.runs.rows import chart_bars
 from markbook.stats.intervals import mean_interval
 from markbook.store import encode
 from markbook.text import Table, cut, markdown_table
-from markbook.text.format import NOTHING, Scale, format_level, format_percent
+from markbook.text.format import NOTHING, PERCENT, Scale, format_level, format_number, format_percent
 from markbook.types import Summary
 from markbook.why import Evidence
 
@@ -94,7 +95,7 @@ def time_sections(view: ReviewsView, systems: Sequence[str]) -> list[Section]:
     label = f"{tier} {name}"
     headers = ("System", "Mean seconds", f"Mean {label}", "Reviews with a time", "Reviews with a score")
     table = Table("Score and time", headers, tuple(lines), frozenset({1, 2, 3, 4}))
-    picture = charts.scatter(cells, list(systems), x_title="Mean seconds a review", y_title=f"{label}, 0 to 100")
+    picture = charts.scatter(cells, list(systems), x_title="Mean seconds per review", y_title=f"{label}, 0 to 100")
     chart = Chart(picture, "Mean score of each system against its mean time") if cells else None
     return [Section("time", "Score against time", "Up and to the left is better.", (table,), chart)]
 
@@ -132,7 +133,7 @@ def graph_sections(view: ReviewsView, systems: Sequence[str]) -> list[Section]:
         n_edges = len(edges[system])
         table = Table(
             title=f"Messages between agents: {system}",
-            headers=("From", "To", "Times", "Steps of the first"),
+            headers=("From", "To", "Times", "Steps of the sender"),
             rows=tuple((sender, two, str(count), str(steps[system][sender])) for (sender, two), count in frequent),
             numeric=frozenset({2, 3}),
             note=f"The {EDGES_SHOWN} most frequent of {n_edges}." if n_edges > EDGES_SHOWN else "",
@@ -147,16 +148,15 @@ def graph_sections(view: ReviewsView, systems: Sequence[str]) -> list[Section]:
 # The page of a review run: tiers and composite by system, and each paper's reviews.
 
 PAPERS_SHOWN = 200
+REPEATED = ("similarity", "raw_score", "tier1_score", "tier2_score", "tier3_score")
+"""Fields on 0..1 of a score that the same row has in points."""
 REVIEWS_SHOWN = 40
 """Of one paper; results.jsonl has all."""
 _TIERS = {
     "tier1": ("Tier 1: text", "Similarity of the generated review to the human ones, and the time it took."),
     "tier2": ("Tier 2: judge", "Scores given by a model; markbook judge check measures how reliable that judge is."),
     "tier3": ("Tier 3: trace", "How the agents worked together, from the trace of their run."),
-    "composite": (
-        "Composite",
-        "The weighted mean of all tiers; missing if a tier is, unless the policy says otherwise.",
-    ),
+    "composite": ("Composite", f"Weighted mean of all tiers, all of which it needs by the default policy. {PERCENT}"),
 }
 
 
@@ -164,22 +164,23 @@ def review_page(view: ReviewsView) -> Page:
     """Return everything that a review's report shows."""
     summary = view.summary
     systems = list(summary["systems"])
-    warnings = []
+    systems_by_warning: dict[str, list[str]] = {}
     for system, record in summary["systems"].items():
-        composite = record["metrics"]["composite.composite_score"]
-        if composite["n"] == 0:
-            warnings.append(f"{system}: no composite is complete; the tiers below stand for themselves.")
-            warnings.append(f"{system}: {review_lacking.RENORMALISE}.")
-        warnings += [f"{system}: {sentence}." for sentence in review_lacking.describe_lacks(record)]
+        warnings = [f"{sentence}." for sentence in review_lacking.describe_lacks(record)]
+        if record["metrics"]["composite.composite_score"]["n"] == 0:
+            warnings.insert(0, "no composite is complete; the tiers below stand for themselves.")
+            warnings.insert(1, f"{review_lacking.RENORMALISE}.")
         read = record.get("paper_read")
         if read and read["in_part"]:
-            warnings.append(f"{system}: {_say_part_read(read)}")
+            warnings.append(_say_part_read(read))
         if record["papers_without_review"]:
-            warnings.append(f"{system}: {record['papers_without_review']} papers have no review.")
+            warnings.append(f"papers without a review: {record['papers_without_review']}.")
+        for warning in warnings:
+            systems_by_warning.setdefault(warning, []).append(system)
     sections = [_tier(summary, systems, tier) for tier in ("composite", "tier1", "tier2", "tier3")]
     sections.append(_labels(summary, systems))
     if rows := _agreement_rows(summary):
-        headers = ("Rubric", "Krippendorff's alpha", _agreement_head(summary), "Marks")
+        headers = ("Rubric", "Krippendorff's alpha", _agreement_head(summary), "Reviews")
         table = Table("Agreement of the judges", headers, tuple(rows), frozenset({1, 2, 3}))
         sections.append(Section("agreement", "Agreement", "1 is perfect agreement, 0 is chance.", (table,)))
     return Page(
@@ -191,7 +192,7 @@ def review_page(view: ReviewsView) -> Page:
             ("Policy", str(summary["policy"])),
             ("Profile", str(summary["profile"])),
         ),
-        warnings=tuple(warnings),
+        warnings=tuple(f"{', '.join(names)}: {warning}" for warning, names in systems_by_warning.items()),
         sections=(*sections, *time_sections(view, systems), *graph_sections(view, systems)),
         problems=tuple(_papers(view)),
         problems_total=int(summary["papers"]),
@@ -238,25 +239,18 @@ def _tier(summary: ReviewSummary, systems: Sequence[str], tier: Tier) -> Section
 
 
 def _labels(summary: ReviewSummary, systems: Sequence[str]) -> Section:
-    labels = list(dict.fromkeys(label for name in systems for label in summary["systems"][name]["recommendations"]))
-    rows = tuple(
-        (system, *(str(summary["systems"][system]["recommendations"].get(label, 0)) for label in labels))
-        for system in systems
-    )
+    counts = {system: summary["systems"][system]["recommendations"] for system in systems}
+    labels = list(dict.fromkeys(itertools.chain.from_iterable(counts.values())))
+    rows = tuple((system, *(str(counts[system].get(label, 0)) for label in labels)) for system in systems)
     cells = [
-        {
-            "name": system,
-            "kind": label,
-            "value": summary["systems"][system]["recommendations"].get(label, 0),
-            "place": at,
-        }
+        {"name": system, "kind": label, "value": counts[system].get(label, 0), "place": at}
         for system in systems
         for at, label in enumerate(labels)
     ]
     stable = summary["weight_sensitivity"]["label_changes"]
     note = ""
     if stable is not None:
-        note = f"With weights drawn around the stated ones, {format_percent(stable)} of the labels change."
+        note = f"If the weights vary at random around the stated ones, {format_percent(stable)} of the recommendations change."
     table = Table("Recommendations", ("System", *labels), rows, frozenset(range(1, len(labels) + 1)), note)
     picture = charts.stack_bars(cells, list(systems), labels, "Reviews")
     return Section(
@@ -305,18 +299,19 @@ def _paper(
     answers = []
     for row in rows:
         score = row["composite"].get("composite_score")
-        status = find_status(is_complete=score is not None)
         label = f"{row['system']}, review {row['index'] + 1}" if row.get("index") else str(row["system"])
-        reasons = "; ".join(f"{field}: {reason.kind}" for field, reason in collect_reasons(row).items())
         numbers = []
         for tier in ("tier1", "tier2", "tier3"):
-            named = ((name, value) for name, value in row[tier].items() if isinstance(value, float))
-            values = [f"{name} {metric_scale(summary, f'{tier}.{name}').value(value)}" for name, value in named]
+            values = [
+                f"{name} {show_field(name, value, metric_scale(summary, f'{tier}.{name}'))}"
+                for name, value in row[tier].items()
+                if isinstance(value, float) and name not in REPEATED
+            ]
             numbers += [f"{tier}: {', '.join(values)}"] if values else []
         answers.append(
             ShownAnswer(
-                row["system"], label, status, score, error=cut(reasons, 1500), note=cut("; ".join(numbers), 3000),
-                evidence=room(judges_said(row["tier2"])),
+                row["system"], label, find_status(is_complete=score is not None), score, error=cut(reasons_text(row), 1500),
+                note=cut("; ".join(numbers), 3000), evidence=room(judges_said(row["tier2"])),
             )
         )  # fmt: skip
     more = f"The first {len(rows)} of {total} reviews; results.jsonl has all." if total > len(rows) else ""
@@ -326,6 +321,13 @@ def _paper(
 # A review run's summary as Markdown and as tables for the terminal.
 
 _SHORT = {"tier1": "1", "tier2": "2", "tier3": "3", "composite": "composite"}
+
+
+def show_field(name: str, value: object, scale: Scale) -> str:
+    """Return a value of a row in words, with its unit."""
+    if isinstance(value, float):
+        return f"{format_number(value)} s" if name == "execution_time" else scale.value(value)
+    return str(value) if not isinstance(value, bool) else "yes" if value else "no"
 
 
 def metric_scale(summary: ReviewSummary, name: str) -> Scale:
@@ -377,22 +379,22 @@ def markdown(summary: ReviewSummary) -> str:
         table = markdown_table(tier_head(system), tier_rows(summary, name))
         lines += ["", f"## {text.markdown(name)}", "", *table, "", *_below(system)]
     lines += ["", "## Human-human similarity", "", *_human(summary)]
-    lines += ["", "## How much hangs on the weights", ""]
+    lines += ["", "## Sensitivity to the weights", ""]
     sensitivity = summary["weight_sensitivity"]
     if sensitivity["reviews"]:
         changes, n_complete = format_percent(sensitivity["label_changes"]), sensitivity["reviews"]
-        over = "Over weights drawn around the stated ones"
-        lines.append(f"{over}, {changes} of the labels change ({n_complete} complete composites).")
+        over = "If the weights vary at random around the stated ones"
+        lines.append(f"{over}, {changes} of the recommendations change ({n_complete} complete composites).")
         for system_name, rank_record in (sensitivity["ranks"] or {}).items():
             shares = ", ".join(format_percent(share, 0) for share in rank_record["rank_shares"])
             lines.append(
                 f"- {text.markdown(system_name)}: rank {rank_record['rank']}; shares of ranks 1, 2, ...: {shares}"
             )
     else:
-        lines.append("No composite is complete, so there is none to vary the weights of.")
+        lines.append("No composite is complete, so the sensitivity is unknown.")
     if rows := _agreement_rows(summary):
         lines += ["", "## Agreement of the judges (Krippendorff's alpha, ordinal)", ""]
-        lines += markdown_table(("rubric", "alpha", _agreement_head(summary), "marks"), rows)
+        lines += markdown_table(("rubric", "alpha", _agreement_head(summary), "reviews"), rows)
     return "\n".join(lines) + "\n"
 
 
@@ -412,7 +414,7 @@ def _below(system: SystemSummary) -> list[str]:
     if read["in_part"]:
         lines.append(_say_part_read(read))
     if system["papers_without_review"]:
-        lines.append(f"{system['papers_without_review']} papers have no review by this system.")
+        lines.append(f"Papers without a review by this system: {system['papers_without_review']}.")
     return lines
 
 

@@ -52,14 +52,14 @@ class ReviewOptions(RunOptions):
         help="Generated reviews: JSON or JSON Lines, or a folder of them or of runs.",
     )
     traces: Path | None = _review_option(
-        None, "--traces", MARKED, values=FILE, help="A folder with one trace per paper, or <system>/<paper>."
+        None, "--traces", MARKED, values=FILE, help="A folder of traces, one file per paper or per <system>/<paper>."
     )
     tool_reference: Path | Mapping[str, object] | None = _review_option(
         None,
         "--tool-reference",
         MARKED,
         values=FILE,
-        help="Expected tools: JSON, a map of contexts to tools (`default` for the rest), for all papers or by paper.",
+        help="JSON file of expected tools, {context: [tools]}, for all papers or by paper. Key `default`: all other contexts.",
     )
     limit: int | None = _review_option(
         None, "--limit", MARKED, values=CountRange(1), help="Only the first N generated reviews."
@@ -82,16 +82,16 @@ class ReviewOptions(RunOptions):
         values=FILE,
         help="Weights, thresholds and policy: a config_eval.json.",
     )
-    policy: str = _review_option("", "--policy", SCORES, help="require_complete (default), renormalise or bounds.")
-    similarity: str = _review_option(
-        "", "--similarity", SCORES, help="Similarities to compute: any of semantic,cosine,jaccard."
+    policy: str = _review_option(
+        "", "--policy", SCORES, help="Missing metrics: require_complete (default), renormalise, bounds."
     )
+    similarity: str = _review_option("", "--similarity", SCORES, help="Similarities: any of semantic,cosine,jaccard.")
     calibrate: float | None = _review_option(
         None,
         "--calibrate",
         SCORES,
         values=NumberRange(0, 100),
-        help="Set the success threshold to this percentile of the human reviews.",
+        help="Set the success threshold to this percentile of the similarity between human reviews.",
     )
     rescored: Path | None = option(
         None,

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -176,6 +176,14 @@ class TaskResults(TasksView):
         Raises:
             UsageError: no task of the run has this metric, or two measure different things by it.
         """
+        return self._main_sheet if metric is None else self._make_sheet(metric)
+
+    @cached_property
+    def _main_sheet(self) -> Sheet:
+        # The end of a run asks twice: for the scores in run.json and for the headline of the report.
+        return self._make_sheet(None)
+
+    def _make_sheet(self, metric: str | None) -> Sheet:
         tasks = self.summary["tasks"]
         keys = list(dict.fromkeys(key for record in tasks.values() for key in record["metrics"]))
         chosen = metric or next(iter(keys), "")

@@ -3,7 +3,7 @@
 Theory of operation
 -------------------
 Metrics measure lists of items. Many items go to worker processes in pieces of `_PIECE` rows; what travels is plain values
-(`Row` there, `Found` back), because a sample with its whole row and its images would cost more to pickle than to measure.
+(see `measure_piece`), because a sample with its whole row and its images would cost more to pickle than to measure.
 Only our own metrics travel: a user's metric may read fields that are not sent. This process takes back from the end of the
 queue what no worker has begun. Results are joined by piece and order, so the number of workers changes no byte.
 
@@ -27,10 +27,10 @@ from markbook import plugins
 from markbook.codec import JsonRecord
 from markbook.datasets.filters import as_list
 from markbook.datasets.user_code import ForeignError
-from markbook.engine import deaf, lost_workers, other_engine
+from markbook.engine import deaf, end_workers, lost_workers, other_engine
 from markbook.errors import UsageError
-from markbook.measurements import nothing
-from markbook.metrics.measure import measure_together
+from markbook.metrics import NO_STATS
+from markbook.metrics.measure import measure_piece, measure_together, warm
 from markbook.model import ModelReply
 from markbook.model.connect import COMPLETIONS
 from markbook.runs.asking import goes_on, sum_field
@@ -42,47 +42,6 @@ from markbook.runs.tasks.summaries import TestedRecord
 from markbook.runs.tasks.task_options import TaskOptions
 from markbook.types import Attempt, Item, Key, Measurement, Metric, Missing, MissingKind, Outcome, Sample, join_words
 from markbook.why import Why
-
-# Measuring one piece of a task's answers, here or in a worker. Light to import: every worker does so first.
-
-Row = tuple[str, str, tuple[str, ...], str, int, str | None]
-"""What travels of an answer: sample, text, references, model, index, context."""
-Found = tuple["float | None", "Missing | None", "dict[str, object] | None", str]
-"""What travels back: value, reason, stats, and the signature where it says more than the metric's own."""
-
-
-def warm() -> None:
-    """Import what the first piece will need."""
-    import numpy  # noqa: F401, ICN001 - imported for its effect: it is the slowest part
-
-
-def measure_piece(metrics: Sequence[Metric], rows: Sequence[Row]) -> list[list[Found]]:
-    """Measure a piece in a worker; plain values come and go."""
-    items = [
-        Item(Sample(name, references=references, context=context), Attempt(name, text, model, index))
-        for name, text, references, model, index, context in rows
-    ]
-    return [
-        [
-            (
-                measurement.value,
-                measurement.missing,
-                dict(measurement.stats) if measurement.stats else None,
-                # The usual one is put back on the other side, so that it need not travel with every row.
-                "" if measurement.signature == metric.signature else measurement.signature,
-            )
-            for measurement in column
-        ]
-        for metric, column in zip(metrics, measure_together(metrics, items), strict=True)
-    ]
-
-
-def prepare_reports() -> None:
-    """Do what takes the report's renderer long and needs no run."""
-    prepare = getattr(plugins.create("reports", "html"), "prepare", None)
-    if prepare is not None:
-        prepare()
-
 
 # Measuring many answers in several processes: only plain values travel, and the order of the rows is kept.
 
@@ -99,8 +58,6 @@ class Workers:
     executor: Executor
     many: int
     """From so many answers on it is worth it."""
-    is_local: bool
-    """Whether the workers see this machine's files."""
 
 
 @contextlib.contextmanager
@@ -114,7 +71,7 @@ def start_workers(engine: str, count: int | None, answers: Path | None) -> Itera
     if engine != "local":
         with other_engine(engine, count) as other:
             assert other is not None
-            yield Workers(other, 1, is_local=False)
+            yield Workers(other, 1)
         return
     # Size alone says how much there is to measure: nothing is read yet. A model is asked first, and marking is quicker
     # than any model.
@@ -128,11 +85,10 @@ def start_workers(engine: str, count: int | None, answers: Path | None) -> Itera
         with deaf():
             for _ in range(count - 1):
                 executor.submit(warm)
-        executor.submit(prepare_reports)  # while this process still reads
         with lost_workers():
-            yield Workers(executor, MANY, is_local=True)
+            yield Workers(executor, MANY)
     except BaseException:
-        executor.shutdown(cancel_futures=True)  # the pieces under way are short, and nothing is left behind
+        end_workers(executor)
         raise
     executor.shutdown(wait=False, cancel_futures=True)
 
@@ -177,7 +133,7 @@ def _in_pieces(metrics: Sequence[Metric], items: Sequence[Item], executor: Execu
                         sample_id=item.sample.id,
                         index=item.attempt.index,
                         model=item.attempt.model,
-                        stats=nothing() if stats is None else MappingProxyType(stats),
+                        stats=MappingProxyType(stats) if stats else NO_STATS,
                         signature=signature or metric.signature,
                     )
                     for item, (value, missing, stats, signature) in zip(piece, column, strict=True)

@@ -345,7 +345,7 @@ def _plan_one(
     task = apply_overrides(loaded.task, options)
     if task.unsafe_at and options.allow_code and not options.allow_unsafe_code:
         raise ConfigError(
-            f"the code of {task.name!r} runs what a model writes, outside the sandbox and with your rights",
+            f"the code of {task.name!r} runs model-written code outside the sandbox, with your permissions",
             at=task.unsafe_at,
             hint="--allow-unsafe-code allows it; `pass_at_k` of our own format runs tests in the sandbox",
         )

@@ -152,7 +152,7 @@ def _matthews(pairs: Sequence[tuple[Any, Any]]) -> float:
 def _brier(pair: tuple[int, Sequence[float]]) -> float:
     gold, chances = pair
     if gold not in range(len(chances)):
-        raise ValueError(f"the right choice {gold!r:.40} is none of {len(chances)}")
+        raise ValueError(f"the index of the correct choice, {gold!r:.40}, is not one of the {len(chances)} choices")
     return math.fsum((chance - (index == gold)) ** 2 for index, chance in enumerate(chances))
 
 

@@ -27,7 +27,7 @@ from markbook.runs.tasks.summaries import (
     question,
 )
 from markbook.text import cut
-from markbook.text.format import NOTHING, Scale, format_level, format_number, format_p
+from markbook.text.format import NOTHING, PERCENT, Scale, format_level, format_number, format_p
 from markbook.text.table import Table
 from markbook.types import SIGNIFICANCE, Summary
 from markbook.why import Evidence, Why, read_why
@@ -209,10 +209,10 @@ def task_page(view: TasksView) -> Page:
     warnings = stop_lines(summary)
     for name, task in tasks.items():
         if task["answers"] < task["rows"]:
-            warnings.append(f"{name}: {task['rows'] - task['answers']} of {task['rows']} rows have no answer.")
+            warnings.append(f"{name}: rows without an answer: {task['rows'] - task['answers']} of {task['rows']}.")
         if task["rows_rejected"] or task["answers_rejected"]:
             rows_lost, answers_lost = task["rows_rejected"], task["answers_rejected"]
-            warnings.append(f"{name}: {rows_lost} rows and {answers_lost} answers could not be read.")
+            warnings.append(f"{name}: unreadable rows: {rows_lost}; unreadable answers: {answers_lost}.")
     asks_model = bool(view.manifest.get("config", {}).get("model"))  # answers that existed already have no price here
     return Page(
         title="Tasks: " + ", ".join(list(tasks)[:4]) + (" and more" if len(tasks) > 4 else ""),
@@ -220,7 +220,7 @@ def task_page(view: TasksView) -> Page:
             ("Tasks", str(len(tasks))),
             ("Rows", str(sum(task["rows"] for task in tasks.values()))),
             ("Answers", str(sum(task["answers"] for task in tasks.values()))),
-            ("Model", summary["model"] or "recorded answers"),
+            ("Answered by", summary["model"] or "recorded answers"),
             ("Profile", str(summary["profile"])),
         ),
         warnings=tuple(warnings),
@@ -234,9 +234,7 @@ def task_page(view: TasksView) -> Page:
 
 
 def _sections(summary: TasksSummary) -> list[Section]:
-    sections = [
-        _metrics("metrics", "Metrics", summary["tasks"], "Each metric's mean over the rows that could be scored.")
-    ]
+    sections = [_metrics("metrics", "Metrics", summary["tasks"], f"Each metric's mean over the scored rows. {PERCENT}")]
     if summary["groups"]:
         lead = "Groups of tasks, by the rule that the group states."
         sections.append(_metrics("groups", "Groups", summary["groups"], lead))
@@ -351,9 +349,10 @@ def _row_summaries(row: TaskAnswer, view: TasksView) -> dict[str, Summary]:
 
 
 def row_facts(row: TaskAnswer, view: TasksView) -> list[tuple[str, str]]:
-    """Return an answer's numbers, each on the scale of its metric."""
+    """Return an answer's numbers, the main metric's first, each on the scale of its metric."""
     scales = {name: Scale(summary.range) for name, summary in _row_summaries(row, view).items()}
-    return [(name, scales.get(name, Scale()).value(value)) for name, value in row["metrics"].items()]
+    names = [name for name in dict.fromkeys((*scales, *row["metrics"])) if name in row["metrics"]]
+    return [(name, scales.get(name, Scale()).value(row["metrics"][name])) for name in names]
 
 
 def row_evidence(row: TaskAnswer, view: TasksView) -> tuple[Evidence, ...]:

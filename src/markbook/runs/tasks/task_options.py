@@ -47,7 +47,7 @@ class TaskOptions(StoppingOptions):
         None, "--predictions", help="Existing predictions: a file, a folder with one file per task, or a run."
     )
     data: str | os.PathLike[str] | None = source_option(
-        None, "--data", help="A file of rows to use in place of the tasks' own."
+        None, "--data", help="Use the rows of this file instead of the tasks' own."
     )
     limit: int | None = input_option(None, "--limit", values=CountRange(1), help="Maximum rows per task.")
     contexts: tuple[_ContextMode, ...] = input_option(
@@ -59,7 +59,7 @@ class TaskOptions(StoppingOptions):
         help="Run in these context modes; several are compared row by row.",
     )
     missing: _Missing = input_option(
-        "exclude", "--missing", values=choice(_Missing), help="How missing values enter a mean."
+        "exclude", "--missing", values=choice(_Missing), help="Missing values: left out of means, or the worst score."
     )
     profile: Profile = input_option(
         "corrected",
@@ -105,7 +105,7 @@ class TaskOptions(StoppingOptions):
         danger=would_write,
     )
     judge_samples: int | None = beside_a_model(
-        None, "--judge-samples", "samples", help="Completions per question and judge [default: 1]."
+        None, "--judge-samples", "samples", help="Number of queries per judgement and judge [default: 1]."
     )
     judge_temperature: float | None = beside_a_model(
         None, "--judge-temperature", "temperature", help="Temperature [default: 0 for one sample, else 0.7]."
@@ -123,7 +123,7 @@ class TaskOptions(StoppingOptions):
         "--judge-token-weights",
         "token_weights",
         values=SWITCH,
-        help="Weigh scores by token probabilities, where the server returns them.",
+        help="Weight scores by token probabilities, if the server returns them.",
     )
     judge_retries: int | None = beside_a_model(
         None, "--judge-retries", "retries", help=f"HTTP retries per judgement [default: {JUDGE_PATIENCE.retries}]."
@@ -161,7 +161,7 @@ class TaskOptions(StoppingOptions):
     allow_unsafe_code: bool = option(
         False,
         "--allow-unsafe-code",
-        help="With --allow-code: also allow tasks with `unsafe_code: true`, which run a model's programs with your rights.",
+        help="With --allow-code: also allow tasks with `unsafe_code: true`, which run a model's code with your permissions.",
         section=TASKS_MAY,
         changes_results=False,
         kept="sources",
@@ -170,7 +170,7 @@ class TaskOptions(StoppingOptions):
     allow_download: bool = option(
         False,
         "--allow-download",
-        help="Allow tasks to download data sets from the Hugging Face hub.",
+        help="Allow tasks to download datasets from the Hugging Face hub.",
         section=TASKS_MAY,
         changes_results=False,
         kept="sources",

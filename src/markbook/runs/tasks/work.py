@@ -221,8 +221,6 @@ def plan_run(options: TaskOptions, machines: Machines) -> TasksPlan:
         options = replace(options, predictions=latest_run(options.predictions))
     answers_at = None if options.predictions is None else Path(options.predictions)
     workers = machines.open(start_workers(options.engine, options.workers, answers_at))
-    if workers is not None and workers.is_local:
-        machines.renderer = workers.executor
     plan = plan_tasks(options)
     if options.model is not None:
         check_askable(plan.tasks, options)

@@ -241,7 +241,7 @@ def _apart(link: wire.Ends, stage: Stage, names: list[str]) -> None:
     """Answer what the examiner asks, the first time before it does: which of these names there are."""
     peer = stage.peer
     peer.link = link
-    peer.open(stage.get_named(names))
+    peer.open(stage.get_named(names), stage.namespace)
     while True:
         # until the examiner closes its end, at which `receive` raises `Gone`
         peer.serve(wire.decode(link.receive().decode("utf-8")))

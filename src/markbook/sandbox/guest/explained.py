@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 MODULE = "solution"
 """The name of the module that a solution becomes."""
+SAVED = "_given_"
+"""What stands before a name of the solution's while the prompt's code binds it."""
 
 
 class Living(dict[str, "Any"]):
@@ -36,7 +38,7 @@ class Living(dict[str, "Any"]):
         self._there = there
 
     def __getitem__(self, name: str) -> Any:
-        return self._there[name] if name in self.names else super().__getitem__(name)
+        return self._there[name] if name in self.names and name in self._there else super().__getitem__(name)
 
     def __setitem__(self, name: str, value: Any) -> None:
         self.names.discard(name)
@@ -66,7 +68,9 @@ def build_namespace(
         before: helpers from the benchmark's prompt, compiled.
         living: names that the solution may give other values meanwhile.
     """
-    visible = {name: value for name, value in there.items() if name == entry or name not in pythons}
+    names = {name for code in before for name in code.co_names if name.startswith(SAVED)}
+    hidden = pythons.keys() - {entry, *(name.removeprefix(SAVED) for name in names)}
+    visible = {name: value for name, value in there.items() if name not in hidden}
     namespace = Living(visible, there) if living else visible
     namespace.update({"__name__": MODULE, "__builtins__": pythons, "candidate_solution": text})
 

@@ -2,9 +2,9 @@
 # against: apart
 # parts: raw
 def f(*given):
-    say(["v", ["E", [], ["n", "functools:partial"]]])
+    say(["v", ["E", ["n", "functools:partial"], []]])
     return answer([])
 
 
 def g(*given):
-    say(["v", ["E", [1, 2], ["n", "print"]]])
+    say(["v", ["E", ["n", "print"], [1, 2]]])

@@ -10,7 +10,7 @@ import ast
 import re
 
 from . import expressions
-from .expressions import LOOKS_UP, collect_bound_names, flows, get_called_name, trace_names
+from .expressions import LOOKS_UP, collect_bound_names, collect_traced, flows, get_called_name
 from .programs import is_claiming, is_claiming_name, list_asserting, list_entered, list_parts, never_goes_well
 
 TYPE_CHECKING = False
@@ -181,10 +181,17 @@ _NO_METHODS = frozenset(("called_once", "called_once_with", "called_with", "has_
 """What a mock is asked for by mistake: it has no such methods, and is true whatever it is asked."""
 
 
+_RAISING = {"raises": 2, "warns": 2, "assertRaises": 2, "assertWarns": 2, "assertRaisesRegex": 3, "assertWarnsRegex": 3}
+"""How many arguments these need to call something themselves."""
+
+
 def _claims_nothing(node: ast.AST, inert: dict[str, bool], truths: dict[str, bool | None], *, has_mocks: bool) -> bool:
     """Whether a part of a test looks like a claim and cannot fail by what is tested, by its own text."""
     if isinstance(node, ast.Expr):
-        return isinstance(node.value, ast.Compare)
+        value = node.value
+        # what is only made, and no `with` enters
+        needed = _RAISING.get(get_called_name(value), 0) if isinstance(value, ast.Call) else 0
+        return isinstance(value, ast.Compare) or (isinstance(value, ast.Call) and 0 < len(value.args) < needed)
     if isinstance(node, ast.Assert):
         return cannot_fail(node.test, truths)
     if isinstance(node, ast.Call):
@@ -239,9 +246,15 @@ def fold_truth(node: ast.expr, truths: dict[str, bool | None]) -> bool | None:
         node: the expression.
         truths: what `list_truths` says of names.
     """
+    try:
+        return _fold_parts(node, truths)
+    except RecursionError:  # six hundred `not` in a row: such a text says nothing
+        return None
 
+
+def _fold_parts(node: ast.expr, truths: dict[str, bool | None]) -> bool | None:
     def read(part: ast.expr) -> bool | None:
-        return fold_truth(part, truths)
+        return _fold_parts(part, truths)
 
     node = node.value if isinstance(node, ast.NamedExpr) else node
     if isinstance(node, ast.Constant | ast.Name):
@@ -258,36 +271,58 @@ def fold_truth(node: ast.expr, truths: dict[str, bool | None]) -> bool | None:
         return any(map(_has_text, node.values)) or None
     if isinstance(node, ast.List | ast.Tuple | ast.Set | ast.Dict):
         items = node.keys if isinstance(node, ast.Dict) else node.elts
-        has_own = any(not (item is None or isinstance(item, ast.Starred)) for item in items)
-        return True if has_own else None if items else False
+        truths_of_parts = {
+            read(item.value) if isinstance(item, ast.Starred) else item is not None or None for item in items
+        }
+        return True if True in truths_of_parts else None if items else False
     if isinstance(node, _COMPREHENSION):
-        first = node.generators[0]
-        is_all = len(node.generators) == 1 and not first.ifs and isinstance(first.iter, _DISPLAY | ast.Constant)
-        truth = read(first.iter)
-        return truth if is_all or truth is False else None
+        return _has_items(node, truths)
+    if isinstance(node, ast.Call | ast.Compare):
+        return fold_call(node, truths)
+    return isinstance(node, ast.Lambda | ast.GeneratorExp) or None
+
+
+def _has_items(loop: _COMPREHENSION | ast.GeneratorExp, truths: dict[str, bool | None]) -> bool | None:
+    """Return whether a comprehension makes anything; None where that may hang on the solution."""
+    first = loop.generators[0]
+    is_all = len(loop.generators) == 1 and not first.ifs and isinstance(first.iter, _DISPLAY | ast.Constant)
+    read = [_fold_parts(part, truths) for part in (first.iter, *first.ifs)]
+    return False if False in read else read[0] if is_all else None
+
+
+def fold_call(node: ast.Call | ast.Compare, truths: dict[str, bool | None]) -> bool | None:
+    """Return what `fold_truth` does, for a call or a comparison."""
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
         side, operator, other_side = node.left, node.ops[0], node.comparators[0]
         value = other_side.value if isinstance(other_side, ast.Constant) else ...
         if value is None and isinstance(side, _OBJECT) and isinstance(operator, ast.Is | ast.IsNot):
             return isinstance(operator, ast.IsNot)
-        is_length = isinstance(side, ast.Call) and get_called_name(side) == "len"
+        if isinstance(operator, ast.GtE | ast.Gt):
+            is_length = isinstance(side, ast.Call) and get_called_name(side) == "len"
+            is_negative = isinstance(other_side, ast.UnaryOp) and isinstance(other_side.op, ast.USub)
+            return (is_length and (is_negative or (value == 0 and isinstance(operator, ast.GtE)))) or None
         # not by `==`: what equals itself may be an object of the solution's
-        is_same = isinstance(side, ast.Name) and isinstance(other_side, ast.Name) and side.id == other_side.id
-        is_sure = (
-            isinstance(operator, ast.Is) if is_same else is_length and value == 0 and isinstance(operator, ast.GtE)
-        )
-        return is_sure or None
+        values = [other_side] if isinstance(operator, ast.Is) else getattr(other_side, "elts", ())
+        is_one = isinstance(side, ast.Name) and any(getattr(part, "id", "") == side.id for part in values)
+        both = _is_truth(side) and {True, False} <= {getattr(part, "value", None) for part in values}
+        return (isinstance(operator, ast.Is | ast.In) and (is_one or both)) or None
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id not in truths:
         name, argument = node.func.id, node.args[0] if node.args else None
         if name in ("all", "any") and isinstance(argument, ast.List | ast.Tuple | ast.Set):
-            return _fold_many(map(read, argument.elts), is_any=name == "any")
+            return _fold_many((_fold_parts(part, truths) for part in argument.elts), is_any=name == "any")
         if name in ("all", "any") and isinstance(argument, ast.ListComp | ast.SetComp | ast.GeneratorExp):
             # of none all are true, and not any
-            is_sure = read(argument.elt) is (name == "all") or read(argument.generators[0].iter) is False
-            return name == "all" if is_sure else None
+            truth, has_any = _fold_parts(argument.elt, truths), _has_items(argument, truths)
+            if name == "any":
+                return _fold_many((truth, has_any), is_any=False)
+            return truth is True or has_any is False or None
+        if name == "print":
+            return False
+        if name == "isinstance" and len(node.args) == 2:
+            kinds = {getattr(kind, "id", "") for kind in getattr(node.args[1], "elts", node.args[1:])}
+            return "object" in kinds or ("bool" in kinds and _is_truth(node.args[0])) or None
         return (name in _TRUE or (name in ("repr", "str") and argument is not None and _has_text(argument))) or None
-    is_coroutine = isinstance(node, ast.Call) and truths.get(f"{getattr(node.func, 'id', '')}()")
-    return isinstance(node, ast.Lambda | ast.GeneratorExp) or is_coroutine or None
+    return (isinstance(node, ast.Call) and truths.get(f"{getattr(node.func, 'id', '')}()")) or None
 
 
 def _fold_many(parts: Iterable[bool | None], *, is_any: bool) -> bool | None:
@@ -304,6 +339,14 @@ def _has_text(node: ast.expr) -> bool:
         return bool(str(node.value))
     is_negated = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
     return is_negated or (isinstance(node, _OBJECT) and not isinstance(node, ast.JoinedStr))
+
+
+def _is_truth(node: ast.expr) -> bool:
+    """Whether an expression is True or False: of two objects of a solution's, `==` may make another thing."""
+    if not isinstance(node, ast.Compare):
+        return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+    sides = (node.left, *node.comparators)
+    return len(node.ops) == 1 and any(isinstance(side, ast.Constant) for side in sides)
 
 
 def list_truths(nodes: list[ast.AST]) -> dict[str, bool | None]:
@@ -337,11 +380,14 @@ def list_truths(nodes: list[ast.AST]) -> dict[str, bool | None]:
         for node in nodes
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and id(node) not in looked_at
     }
+    called = {node.func.id for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
     truths: dict[str, bool | None] = {}
     for name, binding in bindings.items():
         value, truths[name] = binding[0], None
         if len(binding) > 1:
             continue
+        if isinstance(value, ast.arg) and name in called:
+            truths[name] = True
         if isinstance(value, _Function | ast.ClassDef) and not value.decorator_list:
             truths[name] = True
             if isinstance(value, ast.AsyncFunctionDef):
@@ -457,6 +503,7 @@ def makers(nodes: list[ast.AST], names: set[str], tested: set[str]) -> set[str]:
         if any(isinstance(value, ast.Name) and value.id in theirs for value in values)
     }
     names = theirs | aliases
+    names_of_solution, calls_by_name = names | tested, dict[tuple[str, int], set[str]]()
     for node in nodes:
         sides: list[ast.expr] = []
         if isinstance(node, ast.Compare) and not isinstance(node.ops[0], ast.Is | ast.IsNot):
@@ -467,15 +514,10 @@ def makers(nodes: list[ast.AST], names: set[str], tested: set[str]) -> set[str]:
             sides = [node.func.value, *node.args]
         if len(sides) > 1:
             calls = [
-                {
-                    name
-                    for expression in trace_names(side, values_by_name)
-                    for part in ast.walk(expression)
-                    for name in _called_name(part)
-                }
+                collect_traced(side, values_by_name, lambda part: _called_name(part) & names_of_solution, calls_by_name)
                 for side in sides
             ]
-            if sum(not side.isdisjoint(names | tested) for side in calls) > 1:
+            if sum(map(bool, calls)) > 1:
                 maker_names.update(*calls)
     return maker_names & names
 

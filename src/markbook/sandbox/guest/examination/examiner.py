@@ -50,6 +50,7 @@ from .results import (
     is_confused,
     is_doubtful,
     leave_to_beside,
+    note_copied,
     note_written,
     settle,
     settle_result,
@@ -57,10 +58,9 @@ from .results import (
     text_tests,
     timed_out,
     without_claims,
-    without_given,
     without_parts,
 )
-from .separation import Hall, Plan
+from .separation import REFUSED, Hall, Plan, heed_refusals, may_change_tests
 from .tasks import CompiledTests
 
 TYPE_CHECKING = False
@@ -128,6 +128,8 @@ class Examiner:
         self._expired = False
         self._has_changed = False
         """Whether a solution may have changed something here that lasts."""
+        self._is_replaced: bool | None = None
+        """Whether this solution has other values under names of the prompt; None where no run apart has shown it."""
         self._last: tuple[str, Any, dict[str, Any] | None] = ("", None, None)
         """The solution compiled last: it is often wanted again at once."""
 
@@ -189,14 +191,26 @@ class Examiner:
         fault = next((fault for fault in task.faults if fault), "")
         seconds = float(job["limits"][0])
         self._expired = False
+        later, plan = job.get("later") or {}, job.get("plan") or {}
+        self._is_replaced = later.get("replaced")
+        task.rebound = frozenset((*plan.get("rebound", ()), *later.get("rebound", ())))
         _arm(seconds if task.kind != stdin.KIND else stdin.JUDGE_SECONDS * (1 + len(task.tests)))
         try:
-            record = self._calibrate(task, job) if job.get("calibrate") else self._verdict(task, job)
+            if not job.get("calibrate"):
+                record = self._verdict(task, job)
+            else:
+                record = self._calibrate(task, job)
+                if task.of_solution and not task.doubtful and job["code"]:
+                    try:
+                        with task.own_copies():
+                            record["plan"]["own"] = self._calibrate(task, job)["plan"]
+                    except Deadline:
+                        record["spent"] = True  # wherever it was, it was not at a place to go on from
             if "later" not in record:
                 inspect(task, job["code"], record["tests"])
                 if task.kind != stdin.KIND:
+                    self._label_passes(task, job, record)
                     without_claims(task, record["tests"])
-                    without_given(task, job["code"], record["tests"])
                 beside_forged(record["tests"])
         except Deadline:
             policies = (job.get("plan") or {}).get("tests", ())
@@ -228,12 +242,78 @@ class Examiner:
         finally:
             _disarm()
 
+    def _label_passes(self, task: CompiledTests, job: ExaminerJob, record: dict[str, Any]) -> None:
+        """Label passes that may rest on what the solution has put in the place of the prompt's objects, or of a module's parts.
+
+        The tests have had the solution's objects, as right answers may change them. A pass rests on none of these where the
+        test passes apart from the solution with the examiner's own copies, too: then it is `separated`, if the solution had
+        what the prompt has when it was loaded.
+        """
+        tests, plan, done = record["tests"], job.get("plan") or record.get("plan") or {}, record.get("done", {})
+        passes = {index for index, result in enumerate(tests) if result["p"] and result["v"] != "flagged"}
+        proved = set[int]()
+        if not passes:
+            return
+        if not (task.doubtful or task.list_taken_from(job["code"])):
+            in_process = {index for index in passes if tests[index]["v"] == "in_process"}
+            may_change = bool(in_process) and may_change_tests(job["code"])
+            passes = {index for index in in_process if may_change or task.may_read_members(index)}
+        elif plan and not (task.doubtful or task.claims_replaced(job["code"])):
+            own_plan = plan.get("own", plan)
+            try:
+                if self._is_replaced is None:
+                    self._run_separated(task, job, {}, [None] * len(tests))
+                if own_plan["tests"] != [None] * len(tests) and self._is_replaced is False:
+                    with task.own_copies():
+                        proved = self._list_apart(task, {**job, "plan": own_plan}, done)
+            except Deadline:
+                record["spent"] = True  # wherever it was, it was not at a place to go on from
+        for index in passes:
+            tests[index] = {**tests[index], "v": "separated" if index in proved else "unchecked"}
+
+    def _read_text(self, task: CompiledTests, job: ExaminerJob) -> dict[str, Any]:
+        """Run the tests of a text here, and those that would execute it in a child of its own, behind the tests before them."""
+        there, tests = {index for index, is_beside in enumerate(task.beside) if is_beside}, []
+        try:
+            with heed_refusals():
+                tests = text_tests(task, job["code"])
+        except wire.Gone:
+            there |= task.sound
+        if not there:
+            return {"tests": tests, "error": None}
+        program = f"text = candidate_solution = {job['code']!r}\n"
+        record = in_process_tests.mark_unchecked(self._in_process(task, {**job, "code": program}, task.sound))
+        for index in set(range(len(tests))) - there:
+            record["tests"][index] = tests[index]
+        return record
+
+    def _list_apart(self, task: CompiledTests, job: ExaminerJob, done: dict[int, Any]) -> set[int]:
+        """Return the tests that a solution passes apart, without doubt, by the parts that were executed before (`done`).
+
+        A right answer is to pass them so, too: what it fails, or what is there to be filled, says nothing about copies that stay
+        as they are.
+        """
+        job.pop("later", None)
+        plan, record = job["plan"], self._verdict(task, {**job, "defers": True})
+        undecided = record.get("later", {}).get("there", ())
+        again = dict(enumerate(record["later"]["done"])) if undecided else record.get("done", {})
+        record = record["later"]["record"] if undecided else record
+        return {
+            index
+            for index, result in enumerate(record["tests"])
+            if result["p"]
+            and result["v"] == "separated"
+            and index not in undecided
+            and again.get(index) == done.get(index)
+            and (plan["done"][index] is not None if plan["sure"] else not task.is_to_fill(index))
+        }
+
     def _verdict(self, task: CompiledTests, job: ExaminerJob) -> dict[str, Any]:
         plan: Plan | None = job.get("plan")
         if task.kind == stdin.KIND:
             return stdin.examine(self._channel, task, job, self._compile_solution(job["code"]))
         if task.kind == "text":
-            return {"tests": text_tests(task, job["code"]), "error": None}
+            return self._read_text(task, job)
         if plan is None:
             return in_process_tests.mark_unchecked(self._in_process(task, job, task.sound))
         policies = [None if policy is None else Policy(policy) for policy in plan["tests"]]
@@ -255,11 +335,13 @@ class Examiner:
                 continue
             if has_grown or is_doubtful(plan, index, policy, record, done):
                 there.add(index)
-        is_endless = False
+        is_answered = is_endless = False
         if record["error"] is not None or record.get("hit"):
             # what failed has failed, but for what may have no end only as it was answered here; what passed is not proved by it
             failed = {index for index, result in enumerate(record["tests"]) if not result["p"]}
-            is_endless = any(policy and policy.answered for policy in policies)
+            is_answered = any(policy and policy.answered for policy in policies)
+            is_stale = any(policy and (policy.copied or policy.takes_values) for policy in policies)
+            is_endless = is_answered or (is_stale and record.get("hit") in ("cpu", "wall"))
             there = (there | failed if is_endless else there - failed) & task.sound
         if not there:
             return record
@@ -269,11 +351,21 @@ class Examiner:
                 plan["sure"]
                 and policy
                 and not (policy.copied or has_grown)
-                and (result["p"] or not (policy.denied or is_endless))
+                and (result["p"] or not (policy.denied or is_answered))
             )
             for policy, result in zip(policies, record["tests"], strict=True)
         ]
-        later = {"record": record, "done": done, "there": sorted(there), "known": is_sure}
+        record.pop("done", None)
+        if is_endless:  # that it had no end is what is looked at again
+            record = {**record, "error": None, "hit": ""}
+        later = {
+            "record": record,
+            "done": done,
+            "there": sorted(there),
+            "known": is_sure,
+            "replaced": self._is_replaced,
+            "rebound": sorted(task.rebound),
+        }
         return {"later": later} if job.get("defers") else self._decided_beside(task, job, plan, right, later)
 
     def _decided_beside(
@@ -289,7 +381,8 @@ class Examiner:
             later: the record of the tests apart, how often the parts of each went well, which are to be decided, and of
                 which it is known that a right answer passes them apart.
         """
-        record, done = later["record"], later["done"]
+        done = later["done"]
+        record = {**later["record"], "done": dict(enumerate(done))}
         which, run = set(later["there"]), self._runs(task, job)
         other = in_process_tests.prove_passes(task, run, set(which), right, job["code"])
         failed = [index for index in which if not other["tests"][index]["p"]]
@@ -304,6 +397,7 @@ class Examiner:
                 record["tests"][index], other["tests"][index], is_useful=later["known"][index] and how != "counts",
                 left_out=how == "parts" or swallowed, swallowed=swallowed,
             )  # fmt: skip
+            record["done"][index] = other.get("done", {}).get(index)
         hit = record["hit"] or other["hit"]
         return {**record, "hit": hit, "cpu": record["cpu"] + other["cpu"], "wall": record["wall"] + other["wall"]}
 
@@ -325,7 +419,7 @@ class Examiner:
                 return self._runs_apart(task, job, plan)(compiled, which)
             record, done = self._run_separated(task, job, plan["pins"], policies)
             all_counts.append(done)
-            return {**record, "done": dict(enumerate(done)), "operands": _list_operands(policies)}
+            return {**record, "operands": _list_operands(policies)}
 
         return in_process_tests.prove_passes(
             task, run, judging, in_process_tests.Right(plan["canary"], (), *plan["took"]), job["code"], apart=True
@@ -345,7 +439,7 @@ class Examiner:
         if not judged:
             return record
         again = self._runs_apart(task, job, plan)
-        first = {"error": None, "tests": list(tests), "done": dict(enumerate(done))}
+        first = {"error": None, "tests": list(tests), "done": record["done"]}
 
         def run(compiled: list[Compiled], which: set[int]) -> dict[str, Any]:
             return first if compiled is task.compiled else again(compiled, which)
@@ -362,8 +456,8 @@ class Examiner:
             # with those before them, on whose state they may stand
             plans = [allowed if index <= max(which) else None for index, allowed in enumerate(plan["tests"])]
             policies = [None if allowed is None else Policy(allowed) for allowed in plans]
-            record, done = self._run_separated(task, job, plan["pins"], policies, compiled)
-            return {**record, "done": dict(enumerate(done)), "operands": _list_operands(policies)}
+            record, _ = self._run_separated(task, job, plan["pins"], policies, compiled)
+            return {**record, "operands": _list_operands(policies)}
 
         return run
 
@@ -398,7 +492,7 @@ class Examiner:
         if any(policies):
             apart, done = self._run_separated(task, job, pins, policies)
         if apart is not None and all(
-            policy and test["p"] and not policy.borrows for policy, test in zip(policies, apart["tests"], strict=True)
+            policy and test["p"] and policy.is_witness for policy, test in zip(policies, apart["tests"], strict=True)
         ):
             together = apart  # it is known to be right, and right it is found: nothing that the other way could add
         else:
@@ -407,7 +501,7 @@ class Examiner:
         for index, (policy, result) in enumerate(zip(policies, together["tests"], strict=True)):
             # a test stays apart only if the right answer fares there as it does beside it
             agrees = policy is not None and apart is not None and result["p"] == apart["tests"][index]["p"]
-            plans.append(sorted(policy.allowed) if agrees and policy is not None and not policy.borrows else None)
+            plans.append(sorted(policy.allowed) if agrees and policy is not None and policy.is_witness else None)
         plans, useful = self._beside(task, job, together, plans)
         own = {index for index, policy in enumerate(policies) if plans[index] is not None and policy and policy.own}
         own |= {index for index, makers in enumerate(task.makers) if makers and plans[index] is not None}
@@ -420,7 +514,7 @@ class Examiner:
         ]
         plan = {
             "tests": plans, "pins": pins, "sure": True, "canary": useful, "judged": sorted(own), "done": done,
-            "took": [in_process_tests.spent(together), in_process_tests.count_slept(together)],
+            "rebound": sorted(task.rebound), "took": [in_process_tests.spent(together), in_process_tests.count_slept(together)],
         }  # fmt: skip
         if own:
             tried = in_process_tests.try_mutations(
@@ -467,8 +561,9 @@ class Examiner:
         seconds = float(job["limits"][0])
         _arm(seconds)  # each run has all the time that there is: a test that computes does so in every one
         attempt = ExaminedAttempt(self._channel, job)
-        hall = Hall(attempt.link, task, job["code"])
-        if any(policy is not None and (policy.learning or policy.is_changing) for policy in policies):
+        learns = any(policy is not None and policy.learning for policy in policies)
+        hall = Hall(attempt.link, task, job["code"], learns=learns)
+        if learns or any(policy is not None and policy.is_changing for policy in policies):
             hall.peer.frames = blake2b()
         results: list[Result] = []
         done: Counts = [[] for _ in policies]
@@ -488,28 +583,28 @@ class Examiner:
                 if self._expired:  # though the test may have swallowed what said so
                     raise Deadline
                 results.append(result)
-        except wire.Gone:
-            record["gone"] = True
-        except Deadline:  # as if the candidate had used the time up: between the two it is only who is first
+        except (wire.Gone, Deadline) as gone:  # between the two it is only who is first
             signal.setitimer(signal.ITIMER_PROF, 0)
-            record["gone"] = True
+            record["gone"] = str(gone) or "gone"
         if hall.flags:
             record["flags"] = hall.flags
         record.update(attempt.end())
-        if record.get("gone") and (hall.peer.is_confused or is_confused(record)):
+        if record.get("gone") and (record["gone"] == REFUSED or hall.peer.is_confused or is_confused(record)):
             del record["gone"]
             leave_to_beside(task, policies, results)
         if self._expired:
             record["hit"] = "cpu"
         record["here"] = time.process_time() - began
         _arm(seconds)  # for what is done between two runs
-        if any(policy is not None and policy.learning for policy in policies):
+        if learns:
             pins.update(hall.pins)
-        has_changed = hall.has_changed or any(policy is not None and policy.has_changed for policy in policies)
-        # what the tests have made themselves goes with their variables
-        self._has_changed |= has_changed and (hall.peer.has_named or bool(task.before))
-        record = settle(task, record, results, verdict="separated")
-        without_parts(task, record["tests"], done)
+        self._is_replaced = self._is_replaced if hall.is_replaced is None else self._is_replaced or hall.is_replaced
+        if hall.has_changed or any(policy is not None and policy.has_changed for policy in policies):
+            # what the tests have made themselves goes with their variables
+            self._has_changed |= hall.peer.has_named or bool(task.before)
+        note_copied(task, policies)
+        record = {**settle(task, record, results, verdict="separated"), "done": dict(enumerate(done))}
+        without_parts(task, record["tests"], done, policies)
         return record, done
 
     def _in_process(

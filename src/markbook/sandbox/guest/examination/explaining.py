@@ -75,9 +75,11 @@ def explain(
         for index, test in enumerate(record["tests"])
         if not test["p"] and not task.faults[index] and test.get("v") != "flagged"
     ]
+    if task.kind == "text":
+        failed = [index for index in failed if not task.beside[index]]
     if not failed:
         return None
-    if code is None or (record.get("error") or {}).get("k") == "s":
+    if task.kind != "text" and (code is None or (record.get("error") or {}).get("k") == "s"):
         error = record.get("error") or {}
         message = str(error.get("m", ""))
         line_match = _LINE.search(message)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any, ParamSpec, TypeVar
 
+    K = TypeVar("K")
     P = ParamSpec("P")
     T = TypeVar("T")
 
@@ -221,6 +222,34 @@ def expression_key(node: ast.AST) -> str:
     return "." + node.attr if isinstance(node, ast.Attribute) else ""
 
 
+_Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+
+def list_function_flows(nodes: list[ast.AST]) -> Iterator[tuple[str, ast.expr]]:
+    """Yield names with what calls give them, what parameters are by default, and what functions give."""
+    methods = {id(part): node.name for node in nodes if isinstance(node, ast.ClassDef) for part in node.body}
+    defined: dict[str, list[_Function]] = {}
+    for node in nodes:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            # a class is called with what this method wants
+            name = methods.get(id(node), node.name) if node.name == "__init__" else node.name
+            defined.setdefault(name, []).append(node)
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda):
+            for target in node.targets:
+                defined.setdefault(expression_key(target).removeprefix("."), []).append(node.value)
+    for call in nodes if defined else ():
+        for function in defined.get(get_called_name(call), ()) if isinstance(call, ast.Call) else ():
+            yield from pair_arguments(call, function.args, is_method=id(function) in methods)  # type: ignore[arg-type]  # a call
+    for name, function in ((name, function) for name, functions in defined.items() for function in functions):
+        for part in ast.walk(function) if not isinstance(function, ast.Lambda) else ():
+            if isinstance(part, ast.Return | ast.Yield) and part.value:
+                yield name, part.value
+                if id(function) in methods:
+                    yield f".{name}", part.value
+        for parameter, value in zip(reversed(function.args.args), reversed(function.args.defaults), strict=False):
+            yield parameter.arg, value
+
+
 def flows(nodes: list[ast.AST]) -> dict[str, list[ast.expr]]:
     """Return for each name all that it may hold or lead to, as far as the text says it.
 
@@ -233,40 +262,37 @@ def flows(nodes: list[ast.AST]) -> dict[str, list[ast.expr]]:
         if isinstance(part, ast.Assign | ast.AnnAssign) and part.value is not None:
             for target in part.targets if isinstance(part, ast.Assign) else [part.target]:
                 _assign(values_by_name, _as_attribute(target), part.value)
-    defined = {node.name: node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
     for node in nodes:
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 if isinstance(target, ast.Subscript) and (key := expression_key(target.value)):
                     values_by_name.setdefault(key, []).append(node.value)
-        elif (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and (key := expression_key(node.func.value))
-        ):
-            if node.func.attr in FILL:
+        elif isinstance(node, ast.Call):
+            key = expression_key(node.func.value) if isinstance(node.func, ast.Attribute) else ""
+            if key and get_called_name(node) in FILL:
                 values_by_name.setdefault(key, []).extend(node.args)
-        elif isinstance(node, ast.Call) and get_called_name(node) in defined:
-            names = [parameter.arg for parameter in defined[get_called_name(node)].args.args]
-            pairs = [
-                *zip(names, node.args, strict=False),
-                *((keyword.arg, keyword.value) for keyword in node.keywords if keyword.arg),
-            ]
-            for name, value in pairs:
-                values_by_name.setdefault(name, []).append(value)
-    for name, function in defined.items():
-        results = [part.value for part in ast.walk(function) if isinstance(part, ast.Return | ast.Yield) and part.value]
-        values_by_name.setdefault(name, []).extend(results)
-        for parameter, value in zip(reversed(function.args.args), reversed(function.args.defaults), strict=False):
-            values_by_name.setdefault(parameter.arg, []).append(value)
+    for name, value in list_function_flows(nodes):
+        values_by_name.setdefault(name, []).append(value)
     return values_by_name
 
 
-def trace_names(node: ast.expr, assigned: dict[str, list[ast.expr]], steps: int = _NESTED) -> list[ast.expr]:
-    """Return an expression and those that the names in it were given, and the names in these, so many steps back."""
-    expressions, new = [node], [node]
+def pair_arguments(call: ast.Call, parameters: ast.arguments, *, is_method: bool) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the parameters of a function with what a call gives them."""
+    names = [parameter.arg for parameter in (*parameters.posonlyargs, *parameters.args)]
+    if is_method and names[:1] in (["self"], ["cls"]):
+        del names[0]
+    rest = [parameter.arg for parameter in (parameters.vararg,) if parameter]
+    for at, value in enumerate(call.args):
+        is_many = isinstance(value, ast.Starred)
+        yield from ((name, value) for name in ([*names[at:], *rest] if is_many else names[at : at + 1] or rest))
+    yield from ((keyword.arg, keyword.value) for keyword in call.keywords if keyword.arg)
+
+
+def trace_names(nodes: list[ast.expr], assigned: dict[str, list[ast.expr]]) -> list[ast.expr]:
+    """Return expressions and those that the names in them were given, and the names in these, so many steps back."""
+    expressions, new = [*nodes], nodes
     names_seen: set[str] = set()
-    for _ in range(steps):
+    for _ in range(_NESTED):
         names = {
             key for expression in new for part in ast.walk(expression) if (key := expression_key(part)) in assigned
         } - names_seen
@@ -274,6 +300,56 @@ def trace_names(node: ast.expr, assigned: dict[str, list[ast.expr]], steps: int 
         new = [value for name in sorted(names) for value in assigned[name]]
         expressions += new
     return expressions
+
+
+def collect_traced(
+    node: ast.expr,
+    assigned: dict[str, list[ast.expr]],
+    find: Callable[[ast.AST], set[T]],
+    collected: dict[tuple[str, int], set[T]],
+) -> set[T]:
+    """Return what is found in the parts of the expressions that `trace_names` returns, of which `collected` takes down each name's."""
+
+    def read(values: list[ast.expr], steps: int) -> tuple[set[tuple[str, int]], set[T]]:
+        parts = [part for value in values for part in ast.walk(value)]
+        names = {key for part in parts if (key := expression_key(part)) in assigned} if steps else set[str]()
+        return {(name, steps - 1) for name in names}, {fact for part in parts for fact in find(part)}
+
+    links, facts = read([node], _NESTED)
+    return facts.union(
+        *(collect_reached(link, lambda key: read(assigned[key[0]], key[1]), collected) for link in links)
+    )
+
+
+def collect_reached(start: K, read: Callable[[K], tuple[set[K], set[T]]], collected: dict[K, set[T]]) -> set[T]:
+    """Return the facts of a key and of all that it leads to.
+
+    Args:
+        start: the key.
+        read: returns what a key itself leads to, and its facts; called once for each.
+        collected: what was collected before, to which what is found here is added.
+    """
+    if start in collected:
+        return collected[start]
+    keys = [start]
+    leading: dict[K, list[K]] = {start: []}
+    facts: dict[K, set[T]] = {}
+    for key in keys:  # it grows meanwhile
+        links, own = read(key)
+        facts[key] = own.union(*(collected[link] for link in links & collected.keys()))
+        for link in links - collected.keys():
+            if link not in leading:
+                leading[link] = []
+                keys.append(link)
+            leading[link].append(key)
+    while keys:
+        key = keys.pop()
+        for other in leading[key]:
+            if not facts[key] <= facts[other]:
+                facts[other] |= facts[key]
+                keys.append(other)
+    collected |= facts
+    return collected[start]
 
 
 def mentions(node: ast.AST, names: set[str]) -> bool:
@@ -458,7 +534,7 @@ def _collect_used_names(tree: ast.Module) -> set[str]:
         for decorator in getattr(node, "decorator_list", ()):
             _add_name(decorator, modules, names_used)
         if isinstance(node, ast.Attribute):
-            dotted = _join_dotted(node)
+            dotted = join_dotted(node)
             head, _, rest = dotted.partition(".")
             if head in modules:
                 names_used.update((dotted, f"{modules[head]}.{rest}"))
@@ -466,14 +542,15 @@ def _collect_used_names(tree: ast.Module) -> set[str]:
 
 
 def _add_name(node: ast.expr, modules: dict[str, str], names_used: set[str]) -> None:
-    dotted = _join_dotted(node)
+    dotted = join_dotted(node)
     if dotted:
         names_used.update((dotted, dotted.rpartition(".")[2], modules.get(dotted, dotted)))
     elif isinstance(node, ast.Attribute):
         names_used.add(node.attr)
 
 
-def _join_dotted(node: ast.expr) -> str:
+def join_dotted(node: ast.expr) -> str:
+    """Return the name of a variable or, with dots, of an attribute of one; empty for other expressions."""
     parts = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)
@@ -533,25 +610,88 @@ def collect_bound_names(nodes: list[ast.AST]) -> set[str]:
     return names_bound
 
 
-def list_free(statements: Iterable[ast.AST]) -> set[str]:
-    """Return the names that code takes from elsewhere: what neither it, as a whole, nor the function that uses it binds."""
-    todo, free, bound = [*statements], set[str](), set[str]()
-    members = {id(part) for node in walk_all(todo) if isinstance(node, ast.ClassDef) for part in node.body}
-    for node in todo:  # it grows meanwhile
-        own_name = set() if id(node) in members else {getattr(node, "name", "")}
-        if isinstance(node, ast.ClassDef | ast.Module):
-            bound |= own_name
-            todo += [*node.body, *getattr(node, "decorator_list", ()), *getattr(node, "bases", ())]
-            continue
-        parts = nodes(node)
-        of_scope = collect_bound_names(parts)
-        declared = {name for part in parts if isinstance(part, ast.Global) for name in part.names}
-        free |= declared.union(part.id for part in parts if isinstance(part, ast.Name)) - of_scope
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            bound |= own_name | (declared & of_scope)
-        elif id(node) not in members:
-            bound |= of_scope
-    return free - bound
+def list_free(text: str) -> set[str]:
+    """Return the names that code takes from elsewhere: what a scope reads that neither it nor the module binds."""
+    import symtable  # late: few tests ask for it
+
+    try:
+        tables = [symtable.symtable(text, "<test>", "exec")]
+    except (SyntaxError, ValueError, RecursionError):
+        return set(re.findall(r"\w+", text))
+    names_read, own = set[str](), set[str]()
+    for table in tables:  # it grows meanwhile
+        tables += table.get_children()
+        is_module = table.get_type() == "module"
+        for symbol in table.get_symbols():
+            if is_module and (symbol.is_assigned() or symbol.is_imported()):
+                own.add(symbol.get_name())
+            elif symbol.is_referenced() and (symbol.is_global() or is_module or table.get_type() == "class"):
+                names_read.add(symbol.get_name())
+    return (names_read - own) | (own & _Reads(ast.parse(text).body).unbound)
+
+
+class _Reads:
+    """What the statements of a module may read before they have bound it, or though they bind it in a branch alone."""
+
+    def __init__(self, statements: list[ast.stmt]) -> None:
+        self.unbound = set[str]()
+        self._later = set[str]()
+        """What functions read, whenever they are called."""
+        bound = self._run(statements, set())
+        self.unbound |= self._later - bound
+
+    def _run(self, statements: list[ast.stmt], bound: set[str]) -> set[str]:
+        """Go through statements; return what is bound after them."""
+        for node in statements:
+            if isinstance(
+                node, ast.If | ast.For | ast.AsyncFor | ast.While | ast.Try | ast.Match | ast.With | ast.AsyncWith
+            ):
+                bound = self._branch(node, bound)
+            elif isinstance(node, ast.ClassDef):
+                self._read([*node.decorator_list, *node.bases, *(keyword.value for keyword in node.keywords)], bound)
+                self._run(node.body, bound)
+                bound = bound | {node.name}
+            elif isinstance(node, DEFINITION):
+                self._later |= list_names(ast.Module(node.body, []))
+                self._read([*node.decorator_list, node.args], bound)  # type: ignore[union-attr]  # a function
+                bound = bound | {node.name}
+            else:
+                self._read([node], bound)
+                if not (isinstance(node, ast.AnnAssign) and node.value is None):
+                    bound = (bound | list_bound(node)) - {
+                        part for part in list_names(node) if isinstance(node, ast.Delete)
+                    }
+        return bound
+
+    def _branch(self, node: Any, bound: set[str]) -> set[str]:
+        parts = [
+            part
+            for part in ast.iter_child_nodes(node)
+            if not isinstance(part, ast.stmt | ast.ExceptHandler | ast.match_case)
+        ]
+        self._read(parts, bound)
+        # of a loop the body sees what it binds, and what comes after may not
+        within = bound.union(*(collect_bound_names(list(ast.walk(part))) for part in parts))
+        if isinstance(node, ast.With | ast.AsyncWith):
+            return self._run(node.body, within)
+        for case in getattr(node, "cases", ()):
+            self._run(case.body, within | collect_bound_names(list(ast.walk(case.pattern))))
+        after = self._run(getattr(node, "body", []), within)
+        handled = [self._run(part.body, bound | {part.name or ""}) for part in getattr(node, "handlers", ())]
+        otherwise = self._run(getattr(node, "orelse", []), after if handled else bound)
+        if isinstance(node, ast.If):
+            bound = after & otherwise
+        elif isinstance(node, ast.Try):
+            bound = otherwise.intersection(*handled) if handled else after
+        return self._run(getattr(node, "finalbody", []), bound)
+
+    def _read(self, parts: list[Any], bound: set[str]) -> None:
+        nodes = list(walk_all(parts))
+        names = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store)}
+        names |= {getattr(node.target, "id", "") for node in nodes if isinstance(node, ast.AugAssign)}
+        if any(isinstance(node, ast.Call) for node in nodes):
+            names |= self._later
+        self.unbound |= names - bound
 
 
 def walk_all(trees: Iterable[ast.AST]) -> Iterator[ast.AST]:

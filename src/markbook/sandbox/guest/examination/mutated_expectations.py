@@ -33,6 +33,7 @@ from .expressions import (
     TOLERANCE,
     assignments,
     cases,
+    collect_traced,
     difference,
     distance,
     expression_key,
@@ -131,6 +132,7 @@ class ExpectationFinder:
         self._sets_equality = any(map(expressions.sets_equality, self._nodes))
         self._made = assignments(self._nodes)
         self._flows = flows(self._nodes) if makers else {}
+        self._made_by: dict[tuple[str, int], set[str]] = {}
         # the names of what is tested, and of whatever is computed from it
         # until no further name joins: one may be computed from another that stands behind it
         self._told, size = set(entry), -1
@@ -145,7 +147,7 @@ class ExpectationFinder:
         used = (node for node in self._nodes if isinstance(node, ast.Name | ast.Attribute) and id(node) not in strings)
         loads = [expression_key(node) for node in used if isinstance(node.ctx, ast.Load)]
         calls = (node for node in self._nodes if isinstance(node, ast.Call) and get_called_name(node) in _MATCHING)
-        self._patterns = {id(part) for call in calls for side in call.args for part in trace_names(side, self._made)}
+        self._patterns = set(map(id, trace_names([side for call in calls for side in call.args], self._made)))
         self._uses = {name: loads.count(name) for name in self._made}
         self._optional = {id(part) for node in self._nodes if is_choice(node) for part in ast.walk(node)}
         """What need not be true if something else is."""
@@ -176,8 +178,13 @@ class ExpectationFinder:
 
     def _is_made(self, node: ast.expr) -> bool:
         """Whether the solution makes an expression, or what a name in it was given."""
-        makers = set(self._makers)
-        return bool(makers) and any(mentions(expression, makers) for expression in trace_names(node, self._flows))
+        if not self._makers:
+            return False
+        return bool(
+            collect_traced(
+                node, self._flows, lambda part: {expression_key(part)}.intersection(self._makers), self._made_by
+            )
+        )
 
     def _look_at(self, node: ast.AST) -> None:
         self._claim += 1
@@ -326,7 +333,7 @@ class ExpectationFinder:
         """Note that what the solution makes, and the test expects, may be made of something else."""
         if not self._makers:
             return
-        for call in [part for expression in trace_names(expected, self._flows) for part in ast.walk(expression)]:
+        for call in [part for expression in trace_names([expected], self._flows) for part in ast.walk(expression)]:
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in self._makers:
                 for position, value in enumerate(call.args[:_VARIED]):
                     if not isinstance(value, ast.Starred):

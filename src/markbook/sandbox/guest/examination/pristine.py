@@ -30,6 +30,7 @@ from _random import Random
 from .. import scratch, side_channels, wire
 from ..walls import linux
 from .examiner import Examiner
+from .separation import refuse_execution
 from .tasks import CompiledTests
 
 TYPE_CHECKING = False
@@ -139,6 +140,7 @@ class Pristine:
                 linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
             if self._guard is not None:
                 self._guard(os.getpid())
+            refuse_execution()
             gc.enable()
             jobs = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, control)
             Examiner(jobs, channel, self._buffer).serve()

@@ -297,9 +297,11 @@ def _mark_entered(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, ind
 
 
 def _mark_exit(node: ast.AST) -> None:
-    """Have the test's own `sys.exit(status)` go by `Parts.leave`."""
+    """Have the test's own `sys.exit(status)` or `raise SystemExit` go by `Parts.leave`."""
     call = node.value if isinstance(node, ast.Expr) else node.exc if isinstance(node, ast.Raise) else None
     ends = ("sys.exit", "exit", "quit") if isinstance(node, ast.Expr) else ("SystemExit",)
+    if isinstance(node, ast.Raise) and isinstance(call, ast.Name) and call.id in ends:
+        node.exc = call = ast.Call(call, [], [], **_place(call))
     if isinstance(call, ast.Call) and not call.keywords and ast.unparse(call.func) in ends:
         position = _place(call)
         call.args.insert(0, call.func)

@@ -85,6 +85,15 @@ def note_written(task: CompiledTests, policies: list[Policy | None]) -> set[int]
     return needed & task.sound
 
 
+def note_copied(task: CompiledTests, policies: list[Policy | None]) -> None:
+    """Note which tests may have read what had changed over there since this side took its copy, in a test before them."""
+    was_copied = False
+    for index, policy in enumerate(policies):
+        if policy is not None:
+            policy.copied = policy.copied or (was_copied and task.reads_more(index))
+            was_copied = was_copied or policy.copied
+
+
 def _any_reads_again(task: CompiledTests, which: list[int]) -> bool:
     return any(map(task.reads_again, which))
 
@@ -98,7 +107,7 @@ def is_doubtful(plan: Plan, index: int, policy: Policy, record: dict[str, Any], 
     knows a right answer. What ended a call with a StopIteration has failed: beside the test it would end its loops.
     """
     result = record["tests"][index]
-    if result["v"] == "flagged" or (policy.stopped and not result["p"]):
+    if (result["v"] == "flagged" and policy.is_witness) or (policy.stopped and not result["p"]):
         return False
     if policy.copied or policy.answered or policy.based or (plan["sure"] and policy.judged):
         return True
@@ -213,10 +222,11 @@ def lacks_parts(required: list[frozenset[int]], done: Parts) -> bool:
     return not all(group.intersection(number for number, _ in done) for group in required)
 
 
-def without_parts(task: CompiledTests, results: list[Result], done: Counts) -> None:
-    """Say of passes that lack parts that nothing shows that they would have failed by them."""
-    for index, result in enumerate(results):
-        if result["p"] and lacks_parts(task.required[index], done[index]):
+def without_parts(task: CompiledTests, results: list[Result], done: Counts, policies: list[Policy | None]) -> None:
+    """Say of passes that lack parts, or had other constants than the prompt's, that nothing shows that they are right."""
+    for index, (result, policy) in enumerate(zip(results, policies, strict=True)):
+        is_replaced = policy is not None and policy.replaced
+        if result["p"] and (is_replaced or lacks_parts(task.required[index], done[index])):
             result["v"] = "unchecked"
 
 
@@ -225,16 +235,6 @@ def without_claims(task: CompiledTests, results: list[Result]) -> None:
     for index, result in enumerate(results):
         if result["p"] and task.silent[index]:
             results[index] = {**result, "v": "unchecked"}
-
-
-def without_given(task: CompiledTests, code: str, results: list[Result]) -> None:
-    """Say of passes by tests that take from the solution what the prompt gives, or a module that it may have changed, that nothing shows what has decided."""
-    kinds = {result["v"] for result in results if result["p"]}
-    if not (kinds and (task.doubtful or task.changed_by(code))):
-        kinds = {"in_process"} if "in_process" in kinds and task.is_patched(code) else set()
-    results[:] = [
-        {**result, "v": "unchecked"} if result["p"] and result["v"] in kinds else result for result in results
-    ]
 
 
 def beside_forged(results: list[Result]) -> None:
@@ -247,10 +247,12 @@ def beside_forged(results: list[Result]) -> None:
 
 
 def text_tests(task: CompiledTests, text: str) -> list[Result]:
-    """Run the tests of an answer that is not a program but a text."""
+    """Run the tests of an answer that is not a program but a text, those excepted that would execute it."""
     namespace: dict[str, Any] = {"text": text, "candidate_solution": text, "__name__": "test"}
-    results = [
-        {"p": False, "k": "f", "t": "", "m": task.faults[i]} if task.faults[i] else mark(test, namespace)
-        for i, test in enumerate(task.compiled)
-    ]
+    results = [dict(NOT_RUN) for _ in task.compiled]
+    for index, test in enumerate(task.compiled):
+        if task.faults[index]:
+            results[index] = {"p": False, "k": "f", "t": "", "m": task.faults[index]}
+        elif not task.beside[index]:
+            results[index] = mark(test, namespace)
     return [{**result, "v": "separated"} for result in results]

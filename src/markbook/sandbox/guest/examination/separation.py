@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import ast
 import builtins
+import collections
+import re
 import sys
 import types
+from _thread import get_ident
+from collections import Counter
 from contextlib import contextmanager
+from sys import _getframe
 
 from .. import explained, wire
 from ..child import seed_numpy
@@ -23,13 +28,29 @@ from . import expressions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
 Plan = dict[str, "Any"]
 """`tests`: for each test the operators that it forwards, None where it must run beside the candidate; `pins`: names
 that mean the standard library's object whatever the candidate defines; `sure`: whether a right answer showed it."""
 
+_EXECUTES = frozenset(
+    [
+        "CodeType", "DictConfigurator", "EntryPoint", "ForwardRef", "Formatter", "FunctionType", "ImportString", "LambdaType", "__import__", "compile_command", "dictConfig", "eval", "exec", "exec_module", "fileConfig",
+        "get_type_hints", "import_module", "load_module", "loadTestsFromName", "loadTestsFromNames", "new_class",
+        "parse_expr", "resolve_name", "sympify",
+    ]
+)  # fmt: skip
+"""Names of what executes a text or data, makes code of it, or calls what it names."""
+_EXECUTING_MODULES = frozenset(
+    [
+        "cPickle", "cProfile", "cloudpickle", "code", "codeop", "ctypes", "dill", "doctest", "imp", "importlib", "joblib",
+        "interpreters", "jsonpickle", "marshal", "numexpr", "pdb", "pickle", "pkgutil", "profile", "pydoc", "runpy", "shelve", "timeit", "trace",
+        "yaml", "zipimport", "_interpreters", "_xxsubinterpreters",
+    ]
+)  # fmt: skip
+"""Modules that do so; their names may be those of variables."""
 _BESIDE = frozenset(
     [
         "inspect", "dataclasses", "fields", "is_dataclass", "asdict", "astuple", "mock", "patch", "MagicMock",
@@ -38,7 +59,7 @@ _BESIDE = frozenset(
         "exec", "compile", "open", "tempfile", "shutil", "pathlib", "subprocess", "threading",
         "multiprocessing", "concurrent", "signal", "socket", "warnings", "logging", "importlib", "traceback",
         "super", "setattr_static", "getsource", "tracemalloc", "sqlite3", "pickle", "__import__", "input",
-        "settrace", "now", "today", "utcnow",
+        "settrace", "now", "today", "utcnow", *_EXECUTES,
     ]
 )  # fmt: skip
 """Names in a test that need the candidate's own process: clocks, patches, introspection, files, process-wide state."""
@@ -70,6 +91,7 @@ _UNCHANGING: dict[str, frozenset[str]] = {
     "unittest": frozenset(("TestCase", "main")),
 }  # fmt: skip
 """Modules of which nothing can be changed that a test takes from there: these names, or where there are none, all."""
+_PACKAGE = f"{wire.__package__}."
 _OWN_NAMES = frozenset((*SPECIAL, "__class__", "__doc__", "__init__", "__name__", "__qualname__"))
 
 
@@ -88,7 +110,62 @@ def runs_beside(nodes: list[ast.AST], entry: str) -> bool:
             modules = [getattr(node, "module", "") or "", *(alias.name for alias in node.names)]
             if any(part in _BESIDE or part in _BESIDE_MODULES for name in modules for part in name.split(".")):
                 return True
-    return False
+    return may_execute(nodes)
+
+
+def may_execute(nodes: Iterable[ast.AST]) -> bool:
+    """Whether code may execute a text, call what a text names, or let it say what is read or written.
+
+    That it only imports for others what does so shows nothing: the prompts of some benchmarks import for their solutions.
+    """
+    nodes = list(nodes)
+    stored = [node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)]
+    written = [
+        target for node in nodes if isinstance(node, ast.Assign) and _is_written(node.value) for target in node.targets
+    ]
+    other_values = Counter(stored) - Counter(getattr(target, "id", "") for target in written)
+    used, modules, handed_over = set[str](), dict[str, set[str]](), 0
+    for node in nodes:
+        name, method = getattr(node, "id", ""), getattr(node, "attr", "")
+        used |= {name, method}
+        handed_over += name in _BY_NAME
+        if name == "compile" or (method == "compile" and getattr(node.value, "id", "") == "builtins"):  # type: ignore[attr-defined]
+            return True
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            module = set((getattr(node, "module", "") or "").split("."))
+            for alias in node.names:
+                parts = module.union(alias.name.split("."))
+                modules[alias.asname or (alias.name if module > {""} else alias.name.partition(".")[0])] = parts
+        elif isinstance(node, ast.Attribute) and method in names.FORMATTING:
+            template = getattr(node.value, "id", "")
+            if not (_is_written(node.value) or (template in stored and template not in other_values)):
+                return True
+        elif isinstance(node, ast.Call):
+            name = getattr(node.func, "id", "") or getattr(node.func, "attr", "")
+            handed_over -= getattr(node.func, "id", "") in _BY_NAME
+            texts = node.args if name in ("attrgetter", "methodcaller") else node.args[1:2] * (name in _BY_NAME)
+            is_chosen = name != "getattr" and not all(map(_is_written, texts))
+            is_template = any(getattr(text, "value", "") in names.FORMATTING for text in texts)
+            is_class_made = (
+                name == "type" and len(node.args) > 1 and not all(map(_is_written, node.args[2:] or node.args))
+            )
+            if is_chosen or is_template or is_class_made:
+                return True
+    imported = set[str]().union(*(parts for name, parts in modules.items() if name in used or name == "*"))
+    is_query = "query" in used and "pandas" in imported
+    is_renamed = not (_BY_NAME & imported) <= used
+    return bool(
+        handed_over or is_query or is_renamed or (_EXECUTES & (used | imported)) or (_EXECUTING_MODULES & imported)
+    )
+
+
+def _is_written(node: ast.AST) -> bool:
+    """Whether an expression stands as it is in the code: a constant, or a dictionary of such."""
+    return isinstance(node, ast.Constant) or (isinstance(node, ast.Dict) and all(map(_is_written, node.values)))
+
+
+_BY_NAME = frozenset(("attrgetter", "getattr", "methodcaller", "setattr"))
+"""Functions to which an attribute is named by a text."""
 
 
 def names_used(nodes: list[ast.AST]) -> set[str]:
@@ -142,6 +219,58 @@ def _is_unchanging(module: str, name: str) -> bool:
     return is_listed and name[0] not in "_*"
 
 
+_REACHING = re.compile(
+    r"\b(?:(?:f|tb|gi|cr|ag)_(?:back|frame|globals|locals|builtins)|_current_frames|_getframe|currentframe|getgeneratorlocals"
+    r"|get(?:inner|outer)frames|get_(?:objects|referents|referrers)|set(?:profile|trace)|walk_(?:stack|tb)|sys\.monitoring"
+    r"|__(?:builtins|closure|dict|globals|import|subclasses)__|cell_contents|delattr|exec|import_module|setattr)\b"
+)
+"""Words of a solution by which frames, namespaces and modules are reached or changed. They count in a string too, as it may be executed."""
+_REACHING_NAMES = frozenset(("__main__", "ctypes", "inspect.stack", "inspect.trace", "mock", "modules", "vars"))
+
+
+@expressions.pause_clock
+def may_change_tests(code: str) -> bool:
+    """Whether a solution may change what its process shares with the tests: a part of a module, or the tests' variables.
+
+    A module used as a value counts, too: the text does not say under which name a part of it is replaced later.
+    """
+    tree = expressions.parse(code)
+    if tree is None or _REACHING.search(code):
+        return True
+    nodes = expressions.nodes(tree)
+    meanings: dict[str, str] = {}
+    modules = set(sys.modules)
+    for node in nodes:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            source = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+            for alias in node.names:
+                name = alias.asname or (alias.name if source else alias.name.partition(".")[0])
+                meanings[name] = source + (alias.name if alias.asname else name)
+                modules |= set() if source else {meanings[name]}
+    parts = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
+    stored: list[str] = []
+    mentioned = [*meanings.values()]
+    for node in nodes:
+        if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+            stored.append(expressions.find_base(node))
+        elif isinstance(node, ast.Name | ast.Attribute) and id(node) not in parts:
+            head, dot, rest = expressions.join_dotted(node).partition(".")
+            meaning = f"{meanings.get(head, head)}{dot}{rest}"
+            mentioned.append(meaning or getattr(node, "attr", ""))
+            if head in meanings and meaning in modules and isinstance(node.ctx, ast.Load):
+                return True
+    if any(meaning in _REACHING_NAMES or not _REACHING_NAMES.isdisjoint(meaning.split(".")) for meaning in mentioned):
+        return True
+    own = expressions.collect_bound_names(nodes) - meanings.keys()
+    values = expressions.flows(nodes) if stored else {}
+    for name in stored:  # it grows meanwhile
+        if name and name not in own:
+            return True
+        if name not in ("self", "cls"):  # in calls of methods, no argument stands for these
+            stored += {expressions.find_base(value) for value in values.get(name, ())}.difference(stored)
+    return False
+
+
 class Sink:
     """An output of tests that nobody reads."""
 
@@ -161,11 +290,147 @@ class Sink:
         return False
 
 
+REFUSED = "refused"
+"""What is said of tests that would execute a text."""
+_refusals: list[str] = []
+"""What was refused lately."""
+_EXECUTING = frozenset(
+    [
+        "code.__new__", "cpython.PyInterpreterState_New", "exec", "function.__new__", "marshal.loads", "object.__setattr__",
+        "pickle.find_class",
+    ]
+)  # fmt: skip
+"""Audit events of what executes a text or data, or makes code of it."""
+FILES = frozenset(("<literal>", "<prompt>", "<test>"))
+"""Under these names, and no other, the examiner compiles what runs here."""
+_alone: list[int] = []
+"""Of which thread, while a prompt's code runs there by itself: nothing in it is a solution's."""
+
+
+@contextmanager
+def run_alone(space: dict[str, Any]) -> Iterator[None]:
+    """Let code execute texts: it meets nothing of a solution's."""
+    _alone.append(get_ident())
+    try:
+        with _provide_module(space):
+            yield
+    finally:
+        _alone.pop()
+
+
+class _Namespace:
+    """What stands for the module `solution`, where a data class looks up what its annotations name."""
+
+
+@contextmanager
+def _provide_module(space: dict[str, Any]) -> Iterator[None]:
+    """Have a module `solution` that is this namespace."""
+    module: Any = _Namespace()
+    module.__dict__ = space
+    sys.modules["solution"] = module
+    try:
+        yield
+    finally:
+        sys.modules.pop("solution", None)
+
+
+def refuse_execution() -> None:
+    """Have nothing executed in this process but what the examiner has compiled: another text may be a solution's.
+
+    A benchmark's helper may evaluate what a solution returns, and libraries do so unasked: `typing.get_type_hints`, `pickle`,
+    sympy. Tests that would do it run beside the solution. It holds also when they are over, for what they have left behind.
+
+    What counts is the code itself, not who executes it: code of a module is known by the file that it lies in, code of the
+    examiner's by its name. Two modules write code of their own: `collections.namedtuple` takes nothing but identifiers,
+    `dataclasses` the names of fields.
+    """
+    folders = tuple(f"{folder.rstrip('/')}/" for folder in sys.path if folder.startswith("/"))
+    sys.addaudithook(lambda event, arguments: _hear(event, arguments, folders))
+
+
+def _hear(event: str, arguments: tuple[Any, ...], folders: tuple[str, ...]) -> None:
+    if event not in _EXECUTING or get_ident() in _alone:
+        return
+    frame = _getframe(2)
+    spaces = frame.f_globals
+    if event in ("exec", "function.__new__") and arguments[0].co_filename in FILES:
+        return
+    if event == "object.__setattr__" and arguments[1] != "__code__":
+        return
+    if event in ("code.__new__", "marshal.loads") and str(spaces.get("__name__")).startswith(_PACKAGE):
+        return
+    if frame.f_code is _COMPILED_BEFORE and _lies_in(str(frame.f_locals["bytecode_path"]), folders):
+        return
+    # the namespace is there when the names of the fields have been looked at
+    if (
+        (frame.f_code is _NAMED_TUPLE and "namespace" in frame.f_locals)
+        or _writes_methods(frame)
+        or _is_imported(frame, folders)
+    ):
+        return
+    _refusals.append(event)
+    raise RuntimeError("nothing is executed here")
+
+
+@contextmanager
+def heed_refusals() -> Iterator[None]:
+    """Say of what runs inside that something was refused to it, whatever it made of that.
+
+    Raises:
+        Gone: something was to be executed.
+    """
+    _refusals.clear()
+    try:
+        yield
+    finally:
+        if _refusals:
+            raise wire.Gone(REFUSED)
+
+
+_NAMED_TUPLE = vars(collections)["namedtuple"].__code__
+_IMPORTS = vars(sys.modules["_frozen_importlib"])["_call_with_frames_removed"].__code__
+_COMPILED_BEFORE = vars(sys.modules["_frozen_importlib_external"])["_compile_bytecode"].__code__
+
+
+def _writes_methods(frame: types.FrameType | None) -> bool:
+    """Whether a data class is being made, all of whose fields are identifiers: its annotations or bases may give others."""
+    module = sys.modules.get("dataclasses")
+    while module is not None and frame is not None and frame.f_globals is vars(module):
+        if frame.f_code is vars(module)["_process_class"].__code__:
+            fields = frame.f_locals["fields"].values()
+            return all(
+                type(field) is module.Field and type(field.name) is str and field.name.isidentifier()
+                for field in fields
+            )
+        frame = frame.f_back
+    return False
+
+
+def _is_imported(frame: types.FrameType | None, folders: tuple[str, ...]) -> bool:
+    """Whether a module is being imported that lies where no solution can write."""
+    while frame is not None:
+        subject = frame.f_locals["args"][0] if frame.f_code is _IMPORTS else None
+        if isinstance(subject, types.CodeType):
+            return _lies_in(subject.co_filename, (*folders, "<frozen "))
+        if frame.f_code is not _IMPORTS and not _lies_in(frame.f_code.co_filename, (*folders, "<frozen ")):
+            return False  # a benchmark's own, such as a finder of modules
+        if subject is not None and not isinstance(subject, str):  # a module that is not Python, or its specification
+            origin = getattr(getattr(subject, "__spec__", subject), "origin", None)
+            return isinstance(origin, str) and _lies_in(origin, (*folders, "built-in"))
+        frame = frame.f_back
+    return False
+
+
+def _lies_in(path: str, folders: tuple[str, ...]) -> bool:
+    return path.startswith(folders) and ".." not in path.split("/")
+
+
 class Hall:
     """One attempt's tests, run here against an attempt that runs there."""
 
-    def __init__(self, link: wire.Ends, task: Any, text: str) -> None:
+    def __init__(self, link: wire.Ends, task: Any, text: str, *, learns: bool = False) -> None:
         self.peer = Peer(link, examines=True)
+        self.peer.check_read = task.check_read
         self._task = task
         self._text = text
         self._sinks = (Sink(), Sink())
@@ -180,7 +445,7 @@ class Hall:
         code does with the solution is not certain."""
         self._has_values = False
         """Whether a test names a value of the solution's that is not an object over there."""
-        self._is_living = bool(task.list_living(text))
+        self._watched: list[str] = task.list_watched(text, learns=learns)
         self.has_changed = False
         """Whether the prompt's code has let the solution change something."""
         self._random: types.ModuleType | None = None
@@ -188,6 +453,8 @@ class Hall:
         """How often each part of the last test went well."""
         self.why: Any = None
         """What the solution's process says of why it could not be loaded."""
+        self.is_replaced: bool | None = None
+        """Whether the solution has another value than the prompt's code makes under a name of the prompt, once it is loaded."""
 
     def enter(self, pins: dict[str, str]) -> Result | None:
         """Wait for the solution to load and fill the namespace of the tests; return what went wrong if something did.
@@ -215,6 +482,8 @@ class Hall:
             if len(others) == 1:
                 objects[entry] = self.peer.also(others).get(others[0])
                 self.flags = ["name_mismatch"]
+        if not task.has_own_copies:
+            self.is_replaced = not task.has_prompt_values(objects, self._text)
         for name, value in objects.items():
             if name != entry and get_token(value) is None:
                 own = names.module_name(value) or names.name_for(value)
@@ -242,8 +511,9 @@ class Hall:
         for alias in aliases:
             if entry in objects:
                 space[alias] = objects[entry]
-        for code in task.helpers(self._text):
-            exec(code, space)
+        with heed_refusals(), _provide_module(space):
+            for code in task.helpers(self._text):
+                exec(code, space)
         self.has_changed = self.peer.policy.has_changed
         self.is_beside |= self.has_changed or self.peer.policy.answered or self.peer.policy.told > 0
         return None
@@ -256,6 +526,7 @@ class Hall:
         """
         self.done = {}
         policy.told, policy.operands = 0, []
+        policy.takes_values = bool(self._watched) and self._has_values
         with self._prepare_policy(policy):
             try:
                 result = mark(test, self.namespace, self.done)
@@ -268,9 +539,10 @@ class Hall:
         self.peer.note_kept(MANY)
         if self._random is not None and expressions.speaks_of_random(self._text):
             policy.refused = True  # two generators are not one: a test that fails has to be seen with one
-        if self._is_living:
-            policy.refused = True  # what a name of the solution's is was asked once: later it is another object there
-            policy.answered |= self._has_values
+        if self._watched:  # what they are was asked once
+            rebound = self.peer.list_rebound(self._watched)
+            policy.copied = policy.copied or bool(rebound)
+            self._task.rebound = self._task.rebound | rebound
         if self.peer.frames is not None:
             policy.note_end(self.peer.frames.hexdigest())
         result["v"] = "separated"
@@ -293,7 +565,8 @@ class Hall:
         streams = sys.stdout, sys.stderr, sys.stdin
         sys.stdout, sys.stderr = self._sinks
         try:
-            yield
+            with heed_refusals():
+                yield
         finally:
             sys.stdout, sys.stderr, sys.stdin = streams
         if self.peer.dead:
@@ -349,16 +622,17 @@ class Hall:
         return self._random
 
 
-def own_random(request: Any = None) -> types.ModuleType:
-    """Return a `random` like that of a fresh process in which `random.seed(0)` was called.
+def own_random(request: Any = None, seed: int = 0) -> types.ModuleType:
+    """Return a `random` like that of a fresh process in which `random.seed(0)` was called, or seeded otherwise.
 
     Args:
         request: where a solution draws numbers too: by this its generator is seeded whenever the test's is.
+        seed: what it is seeded with.
     """
     import random
 
     module = types.ModuleType("random")
-    fresh = random.Random(0)  # noqa: S311 - the tests' own numbers, the same in every run
+    fresh = random.Random(seed)  # noqa: S311 - the tests' own numbers, the same in every run
     for name, value in vars(random).items():
         # the functions of the module are methods of one hidden generator: here they are those of a fresh one
         bound = type(value) in (types.MethodType, types.BuiltinMethodType) and hasattr(random.Random, name)
@@ -366,9 +640,9 @@ def own_random(request: Any = None) -> types.ModuleType:
             setattr(module, name, getattr(fresh, name) if bound else value)
     if request is not None:
 
-        def seed(*arguments: Any) -> None:
+        def seed_both(*arguments: Any) -> None:
             fresh.seed(*arguments)
             request("seed", *arguments)
 
-        module.seed = seed  # type: ignore[attr-defined]  # as of any module
+        module.seed = seed_both  # type: ignore[attr-defined]  # as of any module
     return module

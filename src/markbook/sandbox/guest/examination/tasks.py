@@ -5,29 +5,50 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-import signal
-import types
-from collections import Counter, OrderedDict, deque
+from collections import Counter
+from contextlib import contextmanager
 
 from .. import wire
+from ..child import seed_numpy
+from ..explained import SAVED
 from ..marking import Compiled
 from . import expressions, rules
-from .claims import SAME, cannot_fail, compares, find_claim, list_inert, makers, required_parts, unheard_parts
-from .expressions import DEFINITION, find_base, flows, get_called_name, list_bound, list_names, parse, walk_all
+from .claims import cannot_fail, find_claim, list_inert, makers, required_parts, unheard_parts
+from .expressions import get_called_name, list_bound, parse, walk_all
 from .lending import Lending
 from .programs import BrokenTest, compile_test, portable, repeated_parts
-from .separation import leaves_traces, names_used, own_random, runs_beside
+from .prompts import (
+    ANY,
+    OPEN,
+    DescribedValues,
+    close_over,
+    collect_words,
+    describe,
+    has_object_claims,
+    is_code,
+    is_empty,
+    is_idle,
+    leave_to_solutions,
+    list_connected,
+    list_given,
+    list_heads,
+    list_members,
+    list_readers,
+    list_replaced,
+    make_clearing,
+    make_namespace,
+    parse_prompt,
+    run_twice,
+)
+from .separation import leaves_traces, may_execute, names_used, run_alone, runs_beside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterator
     from typing import Any, NotRequired, TypedDict
 
     from .mutation_canary import Canary
     from .separation import Plan
-
-    Links = list[tuple[set[str], set[str], bool]]
-    """Of each statement what `link` says."""
 
     class ExaminerJob(TypedDict):
         """One attempt to examine, as the host's `sandbox.job` writes it."""
@@ -62,6 +83,21 @@ STDIN = "stdin"
 class CompiledTests:
     """One sample's tests, compiled once."""
 
+    leaves_traces = False
+    """Whether an attempt may change something here that the next one finds."""
+    has_own_copies = False
+    to_fill: tuple[str, ...] = ()
+    """Names by which tests reach what the prompt leaves empty, as no right answer says that it stays so."""
+    rebound = frozenset[str]()
+    """Names to which the solution that is examined, or a right one, gives other objects when it is called."""
+    _living: set[str] | None = None
+    _replaced: tuple[Any, set[str]] = None, set()
+    members: dict[str, str]
+    """What the classes of the prompt and its entry point bind; see `list_members`."""
+    """The solution whose replacements were looked for last, and what they are."""
+    _prompt_values: dict[str, Any] | None = None
+    """What the prompt's code makes, handed to nobody; see `has_prompt_values`."""
+
     def __init__(self, text: str, compiled: str = "") -> None:
         """Take what the controller says of a sample, and compile it unless it comes with what `compiled_text` returned."""
         spec = wire.decode(text)
@@ -76,8 +112,6 @@ class CompiledTests:
         self.patterns: list[Any] = []
         self.beside: list[bool] = []
         """Which tests say by their text that they need the candidate's process."""
-        self.leaves_traces = False
-        """Whether an attempt may change something here that the next one finds."""
         self.draws: list[bool] = []
         """Which tests draw random numbers."""
         self.silent: list[bool] = []
@@ -101,21 +135,23 @@ class CompiledTests:
         self.before: list[Any] = []
         """Helpers from the prompt, compiled."""
         self.of_solution: list[str] = []
-        """Names of the prompt whose objects are the solution's, where that has them."""
+        """Names of the prompt whose objects are the solution's, where that has them, as it may change them; see `own_copies`."""
         self.doubtful: list[str] = []
-        """Those of them that the tests' expectations may be made of: passes show nothing then."""
-        self.changeable: list[tuple[str, int]] = []
-        """Names of the prompt whose objects a solution may change, as no right answer is known, each with its `measure_depth`."""
+        """Names by which the tests may expect what the solution decides, whoever runs the prompt's code: passes show nothing then."""
+        self.replaceable: list[str] = []
+        """Constants of the prompt: where no right answer is known, a solution may give them other values."""
+        self.readers: list[list[str]] = []
+        """Functions of the prompt that the tests have copies of, each with the names that it reads."""
         self.given: list[str] = []
-        """Names that the prompt's code certainly gives the tests."""
-        self._living: set[str] | None = None
+        """Names that the prompt's code gives the tests."""
         self._prompt: str = spec.get("prompt", "")
+        self._has_right_answer = spec.get("changed") is not None
         self._again: list[bool] = []
         if not (compiled and self._take(compiled)):
             self._compile(self._prompt, spec.get("changed"))
 
-    def _compile(self, prompt: str, changed: dict[str, int] | None) -> None:
-        used, own = {self.name}, set[str]()
+    def _compile(self, prompt: str, changed: list[str] | None) -> None:
+        used, own, self.members, self.to_fill = {self.name}, set[str](), {}, ()
         for test in self.tests:
             if self.kind == STDIN:
                 self._add_rule(test)
@@ -126,96 +162,187 @@ class CompiledTests:
         self.asks = sorted(used - own - {""})
         if not prompt:
             return
-        tree = parse_prompt(prompt)
+        tree = parse_prompt(prompt, self.name)
+        parts = self._parts()
         statements = list_given(tree, self.name) if tree else []
         others = [node for node in tree.body if node not in statements] if tree else []
         left_out = [node for node in others if getattr(node, "name", "") != self.name]
+        left_out += list_heads(tree, self.name) if tree else []
+        self.members, prompt_values = list_members(prompt, self.name)
+        self.doubtful = [self.name] * (self.name in self.members)
         if tree and all(is_idle(node, used | vars(builtins).keys()) for node in (*statements, *left_out)):
             return
-        named = self._list_taken()
-        parts = self._parts()
-        # every test of a class names it: only where it says what is right does that show nothing
-        own_doubtful = [self.name] * bool(tree and expects_constants(tree, self.name, parts))
         code, values = run_twice(statements) if tree else (None, {})
+        values.pop(self.name, None)
         if code is None or tree is None:
-            # where nobody can say what a prompt makes, it may be whatever it mentions
+            # where nobody can say what a prompt makes, it may be whatever is taken from elsewhere, of a text what it mentions
             calls = {get_called_name(node) for node in walk_all(parts) if isinstance(node, ast.Call)}
-            theirs = set(re.findall(r"\w+", prompt)) - vars(builtins).keys() - (set() if self.name else calls)
-            self.doubtful = sorted((named & theirs).union(own_doubtful))
+            theirs = self._list_taken() - vars(builtins).keys() - (set() if self.name else calls)
+            self.doubtful += sorted(theirs if tree else theirs.intersection(re.findall(r"\w+", prompt)))
             return
-        theirs, self.changeable, links = leave_to_solutions(statements, values, parts, changed, left_out)
+        if may_execute(walk_all(statements)):
+            self.beside = [True] * len(self.tests)
+        words = collect_words(parts)
+        reached = list_connected(words, [*statements, *left_out], values)
         is_class = any(isinstance(node, ast.ClassDef) and node.name == self.name for node in tree.body)
-        # `expects_constants` says of objects of the tested class whether they are what is expected
-        reached = spread(named.difference(*map(list_bound, left_out if is_class else ())), links)
-        self.doubtful = sorted(reached.intersection(theirs).union(own_doubtful))
+        # of what is made of the tested class its objects are tested, and the rest is what may be expected
+        of_class = set[str]().union(*map(list_bound, left_out)) if is_class else set()
+        expected = of_class & list_connected(words, statements, values)
+        self.doubtful += sorted(name for name in expected if describe(prompt_values.get(name)))
+        imports = [node for node in walk_all(parts) if isinstance(node, ast.Import | ast.ImportFrom)]
+        if any("solution" in (getattr(node, "module", ""), *(alias.name for alias in node.names)) for node in imports):
+            # by its module they take what the solution has under these names
+            self.doubtful += sorted(name for name in words & values.keys() if not is_code(values[name][0]))
+        theirs = reached & leave_to_solutions(statements, values, parts, changed, left_out) - of_class - {self.name}
         self.of_solution = sorted(theirs)
+        if theirs and has_object_claims(parts, theirs, self._entry, statements):
+            self.doubtful += self.of_solution
         self.asks = sorted({*self.asks, *self.of_solution})
         self.leaves_traces |= leaves_traces(expressions.nodes(ast.Module(statements, [])))
-        mentioned = values.keys() & named.union(*map(list_names, statements))
-        self.given = sorted(mentioned - set(theirs))
-        # a name that the solution has, too, is not to keep the prompt's code from making its own
-        clear = "".join(f"try: del {name}\nexcept NameError: pass\n" for name in self.given)
-        self.before = [compile(clear, "<prompt>", "exec", dont_inherit=True), code]
+        mentioned = values.keys() & (used | words | collect_words(statements))
+        self.given = sorted(mentioned - theirs)
+        self.replaceable = sorted(name for name in mentioned if not is_code(values[name][0]))
+        self.readers = [pair for pair in list_readers(values) if pair[0] in self.given]
+        self.asks = sorted({*self.asks, *set[str]().union(*self.readers).intersection(self.replaceable)})
+        empty = {name for name in theirs & values.keys() if changed is None and is_empty(values[name][0])}
+        self.to_fill = tuple(list_connected(empty, [*statements, *left_out], values) if empty else ())
+        self.before = [make_clearing(self.given), code]
         # what the prompt brings along is not the solution's
         for maker_names in self.makers:
-            maker_names.difference_update(set(self.before[1].co_names) - set(self.of_solution))
+            maker_names.difference_update(values.keys() - theirs)
+
+    @expressions.pause_clock
+    def may_read_members(self, index: int) -> bool:
+        """Whether a test may read a constant of the prompt's classes, itself or by what it takes from the prompt."""
+        constants = {name for name, digest in self.members.items() if digest != OPEN}
+        words = re.findall(r"\w+", " ".join(self.tests[index].get(part, "") for part in _CODE))
+        return bool(constants) and not constants.union(self.given, self.of_solution, _COMPUTING).isdisjoint(words)
+
+    def check_read(self, name: str, value: Any) -> tuple[str, bool] | None:
+        """Return the digest of a value that tests read, and whether it is the prompt's; None where the prompt has none there."""
+        digest_expected = self.members.get(name, self.members.get(ANY, OPEN))
+        if digest_expected == OPEN:
+            return None
+        digest = describe(value)
+        return digest, bool(digest) and digest == digest_expected
 
     def _parts(self) -> list[ast.Module]:
         return [part for test in self.tests for part in self._parse(test) if part]
 
     def _list_taken(self) -> set[str]:
         """Return the names that the tests take from elsewhere, but for what they test."""
-        trees = ([part for part in self._parse(test) if part] for test in self.tests)
-        return set[str]().union(*map(expressions.list_free, trees)) - self._entry
+        return set[str]().union(*map(_list_free, self.tests)) - self._entry
 
     @expressions.pause_clock
+    def reads_more(self, index: int) -> bool:
+        """Return whether a test reads more than what it tests: another one may have changed that."""
+        return bool(_list_free(self.tests[index]) - self._entry - vars(builtins).keys())
+
+    @expressions.pause_clock
+    def _list_read(self) -> set[str]:
+        """Return the names that the tests, or the prompt's code for them, take from elsewhere, but for what they test."""
+        if self._living is None:
+            prompt = parse_prompt(self._prompt, self.name) if self.before else None
+            code_given = ast.unparse(ast.Module(list_given(prompt, self.name), [])) if prompt else ""
+            of_prompt = expressions.list_free(code_given)
+            pythons = vars(builtins).keys() - {*self.given, *self.of_solution}
+            self._living = (self._list_taken() | of_prompt) - self._entry - pythons
+        return self._living
+
     def list_living(self, code: str) -> list[str]:
         """Return the names that a solution may give other values while its tests, which take them from it, run."""
-        if "global" not in code:  # the statement, or `globals()`
-            return []
-        if self._living is None:
-            prompt = parse_prompt(self._prompt) if self.before else None
-            of_prompt = expressions.list_free(list_given(prompt, self.name)) if prompt else set()
-            self._living = (self._list_taken() | of_prompt) - self._entry - vars(builtins).keys()
-        return sorted(self._living.difference(self.given) | (self._living & self.changed_by(code)))
+        read = self._list_read()
+        own = {*self.given, *self.of_solution} if self.has_own_copies else set(self.given) - self.list_replaced(code)
+        return sorted(read - own)
 
-    def changed_by(self, code: str) -> set[str]:
-        """Return which constants of the prompt a solution changes, where no right answer says whether it may."""
-        tree = parse(code) if self.changeable else None
-        asking = parse_prompt(self._prompt) if tree else None
-        if not (tree and asking):
-            return set()
-        depths = dict(self.changeable)
-        changed = {
-            name for name, level in list_changed(_list_own(tree, asking)).items() if level < depths.get(name, -1)
-        }
-        if not changed:
-            return set()
-        fixed = {name for name, depth in self.changeable if not depth}
-        return depths.keys() & spread(changed, link(list_given(asking, self.name), depths), fixed)
+    def list_watched(self, code: str, *, learns: bool) -> list[str]:
+        """Return the names of which a solution is asked whether they have become something else while its tests ran.
+
+        They are also the prompt's constants where no right answer says whether they stay, or it is run to say so (`learns`).
+        """
+        with_constants = (learns or not self._has_right_answer) and not self.has_own_copies
+        return sorted({*self.list_living(code), *self.replaceable * with_constants}.intersection(self.asks))
+
+    def list_replaced(self, code: str) -> set[str]:
+        """Return which names of the prompt a solution gives other objects, where no right answer says whether it may."""
+        key = code, self.rebound
+        if self.replaceable and self._replaced[0] != key:
+            tree = None if self._has_right_answer else parse(code)
+            names = list_replaced(tree.body if tree else []).union(self.rebound).intersection(self.replaceable)
+            self._replaced = (key, close_over(names, self.readers))
+        return self._replaced[1]
 
     @expressions.pause_clock
-    def is_patched(self, code: str) -> bool:
-        """Whether a solution may put something in the place of a part of a module, which its process shares with the tests."""
-        tree = parse(code)
-        nodes = expressions.nodes(tree) if tree else []
-        if any(getattr(node, "id", getattr(node, "attr", "")) in _PATCHING for node in nodes):
+    def is_to_fill(self, index: int) -> bool:
+        """Whether a test reads what the prompt leaves empty, perhaps for solutions to fill."""
+        return not _list_free(self.tests[index]).isdisjoint(self.to_fill)
+
+    @expressions.pause_clock
+    def claims_replaced(self, code: str) -> bool:
+        """Whether tests claim something of the objects that a solution has put in the place of the prompt's."""
+        names = self.list_replaced(code)
+        prompt = parse_prompt(self._prompt, self.name) if names else None
+        statements = list_given(prompt, self.name) if prompt else []
+        return bool(names) and has_object_claims(self._parts(), names.union(self.of_solution), self._entry, statements)
+
+    def list_taken_from(self, code: str) -> set[str]:
+        """Return the names of the prompt under which the tests have this solution's objects."""
+        return self.list_replaced(code).union(self.of_solution)
+
+    @expressions.pause_clock
+    def has_prompt_values(self, objects: dict[str, Any], code: str) -> bool:
+        """Whether a solution has, when it is loaded, the values of the prompt under the prompt's names, as far as they are plain.
+
+        Only what has arrived is looked at: no object of the solution's is asked for anything.
+        """
+        names = self.list_taken_from(code) & objects.keys()
+        if not names:
             return True
-        imports = expressions.collect_bound_names([node for node in nodes if isinstance(node, ast.alias)])
-        own = expressions.collect_bound_names(nodes) - imports
-        stored = (node for node in nodes if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load))
-        return any((base := find_base(node)) and base not in own for node in stored)
+        try:
+            if self._prompt_values is None:
+                if self.speaks_of_random:
+                    seed_numpy()
+                values = make_namespace()
+                with run_alone(values):
+                    exec(self.before[1], values)
+                self._prompt_values = values
+            names_compared = sorted(names & self._prompt_values.keys())
+            own, other = (
+                DescribedValues([side[name] for name in names_compared]) for side in (self._prompt_values, objects)
+            )
+            return own.is_same(other)
+        except Exception:  # where it cannot be said, nothing is shown by this solution's objects
+            return False
+
+    @contextmanager
+    def own_copies(self) -> Iterator[None]:
+        """Have the tests run with what the prompt's code makes here alone, which no solution can change."""
+        asks = self.asks
+        self.asks, self.has_own_copies = [name for name in asks if name not in self.of_solution], True
+        try:
+            yield
+        finally:
+            self.asks, self.has_own_copies = asks, False
 
     def helpers(self, code: str) -> list[Any]:
         """Return what puts the prompt's code before the tests, but for what is this solution's."""
-        names = sorted(self.changed_by(code).union(self.of_solution))
-        if not names:
-            return self.before
-        copy = "try: {} = {}\nexcept NameError: pass\n"
-        names_saved = [(f"_given_{name}", name) for name in names]
-        texts = ("".join(copy.format(*pair[::way]) for pair in names_saved) for way in (1, -1))
-        save, restore = (compile(text, "<prompt>", "exec", dont_inherit=True) for text in texts)
-        return [save, *self.before, restore]
+        if not self.before:
+            return []
+        clear, code_given = self.before
+        names = set[str]() if self.has_own_copies else self.list_taken_from(code)
+        # so that the prompt's code does nothing once more to classes of the solution's; where an object of theirs is missing there,
+        # it is made of them
+        remade = names.intersection(code_given.co_names)
+        names |= {self.name} if self.name.isidentifier() else set()
+        saved = [(name, SAVED + name) for name in sorted(names)]
+        save = "".join(f"if {name!r} in globals(): {other} = {name}\n" for name, other in saved)
+        if remade:
+            save += f"if {remade!r} <= globals().keys(): del {', '.join(sorted(remade))}\n"
+        restore = "".join(f"if {other!r} in globals(): {name} = {other}\n" for name, other in saved)
+        if self.has_own_copies:
+            clear = make_clearing([*self.given, *self.of_solution])
+        first, last = (compile(text, "<prompt>", "exec", dont_inherit=True) for text in (save, restore))
+        return [first, clear, code_given, last]
 
     def compiled_text(self) -> str:
         """Return what another examiner needs to know this sample's tests without compiling them; empty if it has to."""
@@ -234,8 +361,12 @@ class CompiledTests:
             makers,
             self.of_solution,
             self.doubtful,
-            self.changeable,
+            self.replaceable,
             self.given,
+            tuple(map(tuple, self.readers)),
+            self.to_fill,
+            sorted(self._list_read()),
+            tuple(self.members.items()),
         )
         data = portable((self.leaves_traces, self.compiled, self.before, self.asks, *facts))
         return data.hex() if len(data) < _MOST_COMPILED else ""
@@ -246,11 +377,13 @@ class CompiledTests:
             self.leaves_traces, self.compiled, self.before, self.asks, *facts = wire.load_code(bytes.fromhex(compiled))
             (
                 self.faults, self.beside, self.draws, self.silent, self.required, self.unheard, self.repeated, makers,
-                self.of_solution, self.doubtful, self.changeable, self.given,
+                self.of_solution, self.doubtful, self.replaceable, self.given, readers, self.to_fill, living, members,
             ) = facts  # fmt: skip
         except (ValueError, TypeError, EOFError):  # what was kept on a disk has suffered there
             return False
         self.makers = [set(names) for names in makers]
+        self.readers, self._living = [list(pair) for pair in readers], set(living)
+        self.members = dict(members)
         # a compiled pattern is not among what `marshal` writes
         patterns = [test.get("pattern") for test in self.tests]
         self.patterns = [expressions.compile_pattern(pattern)[0] if pattern else None for pattern in patterns]
@@ -310,7 +443,7 @@ class CompiledTests:
         trees = self._parse(test)
         program = trees[0]
         nodes = [node for tree in trees if tree is not None for node in expressions.nodes(tree)]
-        self.beside.append(runs_beside(nodes, self.name))
+        self.beside.append(may_execute(nodes) if self.kind == "text" else runs_beside(nodes, self.name))
         self.leaves_traces |= not self.beside[-1] and leaves_traces(nodes)
         self.draws.append(any(map(_draws, nodes)))
         inert = list_inert(nodes)
@@ -346,7 +479,7 @@ class CompiledTests:
 
     def asked_beside(self) -> list[str]:
         """Return what a solution beside which tests are to run is asked for: all that it learns before it is loaded."""
-        return [self.name] if self.name else []
+        return [self.name] if self.name and self.kind != "text" else []
 
     def handed_over(self, code: str, entry: str, more: list[str]) -> tuple[str, list[str], list[Any], list[str]]:
         """Return what comes before the tests: what the object is called that they test, its other names, helpers, `list_living`."""
@@ -355,9 +488,15 @@ class CompiledTests:
 
 _DRAWN = frozenset(("random", "secrets", "uuid", "uuid4", "urandom", "default_rng", "RandomState", "randint", "randn"))
 """What gives numbers that nobody wrote into a test."""
+_CODE = ("setup", "program", "assertion")
+"""Parts of a test that are Python, as they run."""
+_COMPUTING = frozenset((ANY, "__dict__", "attrgetter", "dir", "getattr", "inspect", "vars"))
+"""What may read a constant whose name stands nowhere."""
 _CLAIMS = ("assertion", "inspection", "pattern")
-_PATCHING = frozenset(("__dict__", "__import__", "delattr", "import_module", "modules", "setattr", "vars"))
-"""By what a part of a module can be replaced beside an assignment to it."""
+
+
+def _list_free(test: dict[str, Any]) -> set[str]:
+    return expressions.list_free("\n".join(test[part].strip() for part in _CODE if test.get(part)))
 
 
 def _draws(node: ast.AST) -> bool:
@@ -366,387 +505,3 @@ def _draws(node: ast.AST) -> bool:
         names = (getattr(node, "module", "") or "", *(alias.name for alias in node.names))
         return any(part in _DRAWN for name in names for part in name.split("."))
     return getattr(node, "attr", None) in _DRAWN or (isinstance(node, ast.Name) and node.id in _DRAWN)
-
-
-# Which of the names that a benchmark's prompt binds are the tests' own, whatever a solution calls so.
-
-
-def expects_constants(prompt: ast.Module, entry: str, tests: list[ast.Module]) -> bool:
-    """Whether tests compare what a solution does with a constant of the class that they test, or one made of it: the solution's, too."""
-    classes = {node.name: node for node in prompt.body if isinstance(node, ast.ClassDef)}
-    others = [node for node in prompt.body if not isinstance(node, DEFINITION) and entry in list_names(node)]
-    constants, methods, names = set[str]().union(*map(list_bound, others)), set[str](), [entry]
-    for name in names:  # and of those that it is based on
-        if definition := classes.pop(name, None):
-            is_record = "dataclass" in "".join(map(ast.dump, definition.decorator_list))  # fields are of its objects
-            values = [node for node in definition.body if not (is_record and isinstance(node, ast.AnnAssign))]
-            constants.update(
-                name for node in values if getattr(node, "value", None) for name in expressions.list_targets(node)
-            )
-            own = (node for node in ast.walk(definition) if isinstance(node, ast.Attribute) and node.attr.isupper())
-            constants.update(node.attr for node in own if isinstance(node.ctx, ast.Store))
-            methods.update(node.name for node in definition.body if isinstance(node, DEFINITION))
-            names += [find_base(base) for base in definition.bases]
-    if not constants:
-        return False
-    functions = {node.name for node in prompt.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
-    known = functions.union(*map(list_bound, prompt.body), vars(builtins), expressions.list_imported(list(tests)))
-    everywhere = flows(list(walk_all(tests)))
-    for test in tests:
-        nodes = list(ast.walk(test))
-        values_by_name = {**everywhere, **flows(nodes)}
-        for node in nodes:
-            sides: list[ast.expr] = []
-            if isinstance(node, ast.Compare):
-                sides = [node.left, *node.comparators]
-            elif isinstance(node, ast.Call) and (compares(get_called_name(node)) or get_called_name(node) in _CLOSE):
-                sides = node.args
-            looker = _Looker([*names, "candidate", "cls"], constants, methods, known, values_by_name)
-            try:
-                for side in sides:
-                    looker.look(side)
-            except RecursionError:  # a sum of a thousand terms: such a text says nothing
-                return True
-            if looker.reads_constant and looker.asks_solution:
-                return True
-    return False
-
-
-_CLOSE = frozenset(("allclose", "array_equal", "isclose"))
-
-
-class _Looker:
-    """What a comparison of a test is made of."""
-
-    def __init__(
-        self,
-        classes: list[str],
-        constants: set[str],
-        methods: set[str],
-        known: set[str],
-        values: dict[str, list[ast.expr]],
-    ) -> None:
-        self._classes, self._constants, self._methods = classes, constants, methods
-        self._known, self._values = known, values
-        self._seen: set[tuple[str, bool]] = set()
-        self.reads_constant = self.asks_solution = False
-
-    def look(self, node: ast.AST, *, is_argument: bool = False) -> None:
-        """Note what a part of it is: what a solution is called with is not what it is compared with."""
-        key = expressions.expression_key(node)
-        if isinstance(node, ast.Attribute) and node.attr in self._constants:
-            is_state = not node.attr.isupper() and find_base(node) not in self._classes
-            self.reads_constant |= not (is_argument or is_state)
-            self.asks_solution |= is_state
-        elif key in self._values:
-            values = self._values[key] if (key, is_argument) not in self._seen else []
-            self._seen.add((key, is_argument))
-            for value in values:
-                self.look(value, is_argument=is_argument)
-        elif isinstance(node, ast.Name):
-            self.reads_constant |= node.id in self._constants and not is_argument
-            self.asks_solution |= node.id not in self._known
-        elif isinstance(node, ast.Attribute) and node.attr in self._methods:
-            self.asks_solution = True
-        else:
-            is_call = isinstance(node, ast.Call) and find_base(node.func) not in self._known
-            for part in ast.iter_child_nodes(node):
-                self.look(part, is_argument=is_argument or (is_call and part is not node.func))  # type: ignore[attr-defined]
-
-
-_SECONDS = 30.0
-"""After so much processor time a prompt's code is taken for one that never ends."""
-
-
-def list_given(prompt: ast.Module, entry: str) -> list[ast.stmt]:
-    """Return the prompt's code without what names the entry point."""
-    return [
-        node
-        for node in prompt.body
-        if not (node.name == entry if isinstance(node, DEFINITION) else entry in list_names(node))
-    ]
-
-
-def run_twice(statements: list[ast.stmt]) -> tuple[Any, dict[str, tuple[Any, bool]]]:
-    """Return a prompt's code compiled, and what it makes, each with whether it is equal when the code runs again.
-
-    Nothing is made if it cannot be compiled or run. An iterator, a function or `object()` is not equal: it is not what a
-    solution has under this name either. A class is made only where the solution has none of that name: a second one is
-    another one, to `isinstance`, to `except` and to `==`.
-    """
-    guarded = list(statements)
-    for at, node in enumerate(statements):
-        if isinstance(node, ast.ClassDef):
-            guarded[at] = ast.parse(f"try:\n    {node.name}\nexcept NameError:\n    pass").body[0]
-            guarded[at].handlers[0].body = [node]  # type: ignore[attr-defined]  # of the `try`
-    own = {
-        **vars(builtins),
-        "__import__": lambda name, *more: own_random() if name == "random" else __import__(name, *more),
-    }
-    first, again = ({"__name__": "solution", "__builtins__": own} for _ in range(2))
-    handlers = {number: signal.signal(number, _give_up) for number in (signal.SIGPROF, signal.SIGALRM)}
-    try:
-        code = compile(ast.Module(guarded, []), "<prompt>", "exec", dont_inherit=True)
-        signal.setitimer(signal.ITIMER_PROF, _SECONDS, 1)
-        signal.setitimer(signal.ITIMER_REAL, wire.PROMPT_SECONDS, 1)
-        exec(code, first)
-        again |= {name: value for name, value in first.items() if isinstance(value, type)}
-        exec(code, again)
-        values = {name: (value, _is_same(value, again.get(name))) for name, value in first.items()}
-        return code, {name: pair for name, pair in values.items() if name not in ("__name__", "__builtins__")}
-    except BaseException:
-        return None, {}
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-
-
-def _give_up(_number: int, _frame: object) -> None:
-    raise TimeoutError
-
-
-def _is_same(value: Any, other: Any) -> bool:
-    if type(value).__eq__ is vars(object)["__eq__"]:  # the same one is imported, or a member of an enumeration
-        return value is other and value is not ...
-    try:
-        return bool(value == other)
-    except Exception:  # of arrays, say
-        return False
-
-
-_ENDLESS = 1 << 20
-
-
-def measure_depth(value: Any) -> int:
-    """Return how many steps into an object something may be that can be changed: none in what can only be replaced."""
-    kind = type(value)
-    if kind is types.FunctionType:
-        return 1  # its attributes
-    try:
-        hash(value)
-    except Exception:
-        if kind.__module__ in ("array", "numpy") or kind is bytearray:
-            return 1
-        if kind in _SEQUENCES:
-            parts = value
-        elif kind in _MAPPINGS or (hasattr(value, "__dict__") and not hasattr(value, "__iter__")):
-            parts = (value if kind in _MAPPINGS else vars(value)).values()
-        else:
-            return _ENDLESS
-        try:
-            return 1 + max(map(measure_depth, parts), default=0)
-        except RecursionError:
-            return _ENDLESS
-    return 0
-
-
-_MAPPINGS, _SEQUENCES = frozenset((dict, OrderedDict, Counter)), frozenset((list, set, tuple, deque))
-
-
-def leave_to_solutions(
-    prompt: list[ast.stmt],
-    values: dict[str, tuple[Any, bool]],
-    tests: list[ast.Module],
-    reassigned: dict[str, int] | None,
-    left_out: list[ast.stmt],
-) -> tuple[set[str], list[tuple[str, int]], Links]:
-    """Return which names of the prompt are the solution's, those that are if it changes their objects, and how names hang together.
-
-    Args:
-        prompt: its statements.
-        values: what they make.
-        tests: their syntax trees.
-        reassigned: what a right answer changes; None if none is known: then what is empty may be there to be filled.
-        left_out: statements of the prompt that are not run.
-    """
-    definitions = [node for node in prompt if isinstance(node, DEFINITION)]
-    functions = {node.name for node in definitions if not isinstance(node, ast.ClassDef)}
-    depths = {name: measure_depth(value) for name, (value, _) in values.items()}
-    levels = [list_changed(definitions), list_changed(left_out), list_changed(tests, lends=True), reassigned or {}]
-    theirs = {name for changes in levels for name, level in changes.items() if level < depths.get(name, -1)} - functions
-    if reassigned is None:
-        theirs.update(name for name, (value, is_same) in values.items() if is_same and not value)
-    links = link(prompt, depths)
-    theirs = spread(theirs, links, {name for name in depths if not depths[name] or name in functions})
-    theirs.update(name for name, (_, is_same) in values.items() if not is_same and name not in functions)
-    theirs.update(node.name for node in definitions if isinstance(node, ast.ClassDef))
-    theirs &= values.keys() & set[str]().union(*map(list_names, (*prompt, *tests)))
-    # what a function of the prompt notes of its calls is noted by the solution's
-    theirs |= functions & {find_base(node) for node in walk_all(tests) if isinstance(node, ast.Attribute)}
-    theirs = theirs.union(*map(list_bound, left_out))
-    others = depths.keys() - theirs - functions if reassigned is None else set()
-    changeable = sorted((name, depths[name]) for name in others)
-    return theirs, [pair for pair in changeable if not isinstance(values[pair[0]][0], types.ModuleType | type)], links
-
-
-def link(statements: list[ast.stmt], depths: dict[str, int]) -> Links:
-    """Return for each statement which names it makes or changes, which it mentions, itself and by what it calls, and whether it is run."""
-    definitions = {node.name: node for node in statements if isinstance(node, DEFINITION)}
-    links: Links = []
-    for statement in statements:
-        parts, mentioned = [statement], set[str]()
-        for part in parts:  # it grows meanwhile
-            names = list_names(part) - mentioned
-            mentioned |= names
-            parts += [definitions[name] for name in names & definitions.keys() if definitions[name] not in parts]
-        has_more = bool(getattr(statement, "decorator_list", ()) or getattr(statement, "bases", ()))
-        is_run = has_more or not isinstance(statement, DEFINITION)
-        changes = list_bound(statement) | {getattr(statement, "name", "")} - {""}
-        if is_run:
-            changes |= {name for name, level in list_changed(parts).items() if level < depths.get(name, 0)}
-        links.append((changes, mentioned, is_run))
-    return links
-
-
-def spread(names: set[str], links: Links, fixed: set[str] | None = None) -> set[str]:
-    """Return names with all that what they name is made of; given what cannot be changed, with all that changes when these do."""
-    names, before = set(names), -1
-    while len(names) != before:
-        before = len(names)
-        for changes, mentioned, is_run in links:
-            if fixed is None:
-                names |= mentioned | changes if not names.isdisjoint(changes) else set()
-            elif is_run and not names.isdisjoint(changes | mentioned):
-                names |= changes | (mentioned - fixed)
-    return names
-
-
-_LOOKING = frozenset(
-    [
-        *("all", "any", "bool", "hash", "isinstance", "len", "print", "repr", "str", "type"),
-        *("count", "difference", "index", "isdisjoint", "issubset", "issuperset", "join", "keys", "split"),
-    ]
-)
-"""Functions and methods that hand on nothing of an object; of what they hand on, `_TAKING` leave the object as it is."""
-_TAKING = frozenset(
-    [
-        *("dict", "enumerate", "filter", "frozenset", "iter", "list", "map", "max", "min", "reversed", "set", "sorted"),
-        *("sum", "tuple", "zip", "accumulate", "bisect", "bisect_left", "bisect_right", "chain", "choice"),
-        *("combinations", "copy", "deepcopy", "dumps", "permutations", "product", "get", "intersection", "items"),
-        *("union", "values"),
-    ]
-)
-_ARRANGING = frozenset(
-    [
-        *("heapify", "heappop", "heappush", "heappushpop", "heapreplace", "insort", "insort_left", "insort_right"),
-        *("setattr", "shuffle"),
-    ]
-)
-"""Functions by which a test changes the first thing that it gives them."""
-_METHODS = frozenset(name for kind in (*_MAPPINGS, *_SEQUENCES) for name in dir(kind))
-
-
-def list_changed(trees: Iterable[ast.AST], *, lends: bool = False) -> dict[str, int]:
-    """Return how many steps into the objects of names code may change something: anywhere but where it is known only to read.
-
-    A step is an item or an attribute. -1 stands for what happens to an object that cannot be changed, too: it is replaced
-    from inside a function by what is made of it, or identified. For these it matters whose object it is.
-
-    Args:
-        trees: of the code.
-        lends: whether it may give what it names to others, as tests do.
-    """
-    levels: dict[str, int] = {}
-    for tree in trees:
-        nodes = list(ast.walk(tree))
-        parents = {child: node for node in nodes for child in ast.iter_child_nodes(node)}
-        declared = {name for node in nodes if isinstance(node, ast.Global) for name in node.names}
-        reads = (_LOOKING | _TAKING) - expressions.collect_bound_names(nodes)
-        for node in nodes:
-            level: int | None = None
-            name = getattr(node, "id", "")
-            if isinstance(node, ast.Global):
-                levels.update({name: min(levels.get(name, 0), 0) for name in node.names})
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                name, level = node.value, 0  # `globals()['LIMIT']`
-            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-                level = find_level(node, parents, reads, lends=lends)
-            elif isinstance(node, ast.Name) and isinstance(parents.get(node), ast.AugAssign):
-                level = -1 if name in declared else 0
-            if level is not None:
-                levels[name] = min(levels.get(name, level), level)
-    return levels
-
-
-def find_level(node: ast.AST, parents: dict[ast.AST, ast.AST], reads: frozenset[str], *, lends: bool) -> int | None:
-    """Return how many steps into an object something may be changed where its name stands; None if it is only read."""
-    level = 0
-    while True:
-        outer = parents.get(node)
-        if isinstance(outer, ast.Subscript | ast.Attribute) and outer.value is node:
-            call = parents[outer]
-            if not isinstance(outer.ctx, ast.Load) or (isinstance(call, ast.AugAssign) and call.target is outer):
-                return level - 1
-            is_called = isinstance(call, ast.Call) and call.func is outer
-            if isinstance(outer, ast.Subscript) or (outer.attr not in _METHODS and not is_called):
-                node = outer
-            elif is_called and outer.attr in _LOOKING:
-                return None
-            elif is_called and outer.attr in _TAKING:
-                node = call
-            else:
-                return level
-            level += 1
-        elif isinstance(outer, ast.Compare):
-            sides = [outer.left, *outer.comparators]
-            is_identified = any(isinstance(how, ast.Is | ast.IsNot) for how in outer.ops)
-            return -1 if is_identified and not any(isinstance(side, ast.Constant) for side in sides) else None
-        elif isinstance(outer, ast.BoolOp | ast.keyword) or (isinstance(outer, ast.IfExp) and node is not outer.test):
-            node = outer
-        elif isinstance(outer, ast.Call) and node is not outer.func:
-            called = get_called_name(outer)
-            if called in SAME or called == "id":
-                return -1
-            is_seen = called in _LOOKING & reads or (lends and called not in _ARRANGING)
-            return None if is_seen else level + (called in _TAKING & reads)
-        elif isinstance(outer, ast.BinOp | ast.Starred | ast.AugAssign) or (
-            isinstance(outer, ast.For | ast.AsyncFor | ast.comprehension) and node is outer.iter
-        ):
-            return level + 1
-        elif isinstance(outer, _ASKING) or outer is None:
-            return None
-        else:
-            return level
-
-
-_ASKING = (
-    ast.Assert | ast.Expr | ast.FormattedValue | ast.If | ast.IfExp | ast.Slice | ast.Subscript | ast.UnaryOp | ast.While
-    | ast.comprehension
-)  # fmt: skip
-"""What only looks at what is asked there."""
-
-
-_DEEP = 64 * " "
-"""An indentation that is deeper than that of any method whose head ends a prompt."""
-
-
-def parse_prompt(prompt: str) -> ast.Module | None:
-    """Return the syntax tree of a prompt, which may end with the head of the function that is to be completed."""
-    return parse(prompt) or parse(f"{prompt.rstrip()}\n{_DEEP}pass\n")
-
-
-def list_reassigned(reference: str, prompt: str) -> dict[str, int] | None:
-    """Return `list_changed` of a right answer, and what it assigns otherwise than the prompt; None if not Python."""
-    tree, asking = parse(reference), parse_prompt(prompt)
-    if tree is None or asking is None:
-        return None
-    own = _list_own(tree, asking)
-    replaced = [name for node in walk_all(own) if isinstance(node, ast.Global) for name in node.names]
-    return list_changed(own) | dict.fromkeys(
-        (*replaced, *(name for node in own for name in expressions.list_targets(node))), -1
-    )
-
-
-def is_idle(statement: ast.stmt, named: set[str]) -> bool:
-    """Whether a statement of a prompt makes nothing that tests name, themselves or by what else it makes."""
-    is_import = isinstance(statement, ast.Import | ast.ImportFrom) and statement.names[0].name != "*"
-    is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-    return is_text or (is_import and named.isdisjoint(list_bound(statement)))
-
-
-def _list_own(tree: ast.Module, prompt: ast.Module) -> list[ast.stmt]:
-    """Return the statements of a solution that are not word for word its prompt's."""
-    of_prompt = {ast.dump(statement) for statement in prompt.body}
-    return [statement for statement in tree.body if ast.dump(statement) not in of_prompt]

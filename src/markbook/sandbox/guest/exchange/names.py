@@ -37,7 +37,7 @@ _ERRORS = [
     name for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, BaseException)
 ]
 _METHODS_OF = ("int", "float", "complex", "str", "bytes", "list", "tuple", "dict", "set", "frozenset")
-_FORMATTING = ("format", "format_map")
+FORMATTING = ("format", "format_map", "vformat")
 """They read attributes by a name that stands in the text."""
 _MEMBERS: dict[str, tuple[str, ...] | None] = {
     "math": None,
@@ -76,7 +76,7 @@ HOMES = frozenset(_MEMBERS)
 _BUILTIN: dict[str, Any] = {name: getattr(builtins, name) for name in (*_TYPES, *_FUNCTIONS, *_ERRORS)}
 for _owner in _METHODS_OF:
     for _name in vars(getattr(builtins, _owner)):
-        if not _name.startswith("_") and _name not in _FORMATTING:
+        if not _name.startswith("_") and _name not in FORMATTING:
             _BUILTIN[f"{_owner}.{_name}"] = getattr(getattr(builtins, _owner), _name)
 _BUILTIN["NoneType"] = type(None)
 _BUILTIN["NotImplemented"] = NotImplemented

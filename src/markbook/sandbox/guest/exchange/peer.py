@@ -209,6 +209,8 @@ _KEEPS_NOTHING = frozenset(
 
 The machinery of imports has one name until `importlib` is imported, and another from then on.
 """
+_CONFUSING = Uncrossable, TypeError
+"""What honest values come to that cannot be made here; a TypeError is a key's that its own class alone can hash."""
 _NESTED = 400
 """Requests of the solution's that may be answered one within the other: a call of the test's that calls the solution, and so on.
 Each takes some of the C stack as well, of which Python's own limit knows nothing: after about 5,700 the examiner would die."""
@@ -238,10 +240,15 @@ class Peer(Objects):
         self._own_code: set[int] = set()
         """The globals of code that is not the test's."""
         self.wants_output: Callable[[], Listeners] = lambda: None
+        self.check_read: Callable[[str, Any], tuple[str, bool] | None] = lambda _name, _value: None
+        """Says of a value that was read under a name whether it is what the prompt has there; see `CompiledTests.check_read`."""
         self.crossed = Crossed()
-        self.operations: dict[str, Callable[..., Any]] = (
-            OPERATIONS if examines else {**OPERATIONS, "refill": self.refill_mine, "held": self.crossed.is_holding}
-        )
+        own: dict[str, Callable[..., Any]]
+        own = {"refill": self.refill_mine, "held": self.crossed.is_holding, "rebound": self.tell_rebound}
+        self.operations = OPERATIONS if examines else OPERATIONS | own
+        self._bound: tuple[dict[str, Any], dict[str, Any]] = {}, {}
+        """The names of this side that the other one was told of, with what they stood for, and where they stand."""
+        self._rebound: set[str] = set()  # those that have come to stand for something else
         self.outputs: tuple[Any, ...] = ()
         """What is printed here: standard output and standard error, each with what it has kept."""
         self.escaped: list[BaseException] = []
@@ -258,7 +265,10 @@ class Peer(Objects):
     def begin(self, policy: Policy) -> None:
         """Have what comes from here on belong to a test with this policy."""
         self.policy = policy
-        self.crossed = Crossed(self._at_opening)
+        policy.reads.clear()
+        policy.values_set.clear()
+        # with what the tests before have kept
+        self.crossed = Crossed([*self._at_opening, *(value for value, _ in self.crossed.known.values())])
         self.escaped.clear()
         if self.frames is not None and self._is_opened and not self.has_copies:
             self.frames = type(self.frames)()  # what functions are called and say of themselves is each solution's own
@@ -305,15 +315,39 @@ class Peer(Objects):
 
     def note_kept(self, most: int = _LOOKED_AT) -> None:
         """Note whether the test has changed what the other side still holds a copy of: beside it that would be one with it."""
-        if not (self.crossed.known and self.crossed.has_changed(most)):
-            return
+        if self.crossed.known and self.crossed.has_changed(most):
+            self.policy.copied = self.policy.copied or self._ask_state("held") is not False
+
+    def list_rebound(self, names: list[str]) -> set[str]:
+        """Return which of these names have come to stand for something else over there since this was asked last."""
+        answer = self._ask_state("rebound", ["L", names])
+        return set(names).intersection(answer) if type(answer) is list else set(names)
+
+    def _ask_state(self, operation: str, *forms: Any) -> Any:
+        """Return what the other side says of itself; None if it answers with an error, where an honest one has none."""
         try:
-            is_held = self._ask_peer(["q", "held", [], [], False], None, None)
+            return self._ask_peer(["q", operation, [*forms], [], False], None, None)
         except wire.Gone:
             raise
-        except (Exception, SystemExit, KeyboardInterrupt, GeneratorExit):  # an honest one answers
-            is_held = True
-        self.policy.copied = self.policy.copied or is_held is not False
+        except (Exception, SystemExit, KeyboardInterrupt, GeneratorExit):
+            return None
+
+    def tell_rebound(self, names: list[str]) -> list[str]:
+        """Say which of these names of this side have come to stand for something else since it was asked last."""
+        bound, space = self._bound
+        changed = [
+            name for name in names if name in self._rebound or space.get(name, self) is not bound.get(name, self)
+        ]
+        self._rebound.clear()
+        bound.clear()
+        bound.update({name: space[name] for name in names if name in space})
+        return changed
+
+    def _has_changed(self) -> bool:
+        """Return whether a container has changed on this side, and note which names stand for something else now."""
+        bound, space = self._bound
+        self._rebound.update(name for name in bound if space.get(name, self) is not bound[name])
+        return bool(self.crossed.known) and self.crossed.has_changed()
 
     def keep_out(self) -> None:
         """Note that something is not there as it would be beside: a test that fails is to be seen beside the candidate."""
@@ -341,6 +375,8 @@ class Peer(Objects):
         """
         if self.dead:
             raise wire.Gone(self.dead)
+        if operation == "s" and (facts := self.check_read(*arguments[1:])) is not None:
+            self.policy.values_set.add((arguments[1], facts[0]))
         transfer = None
         listen = self.wants_output()
         forms = _simple_forms(arguments) if not options else None
@@ -350,6 +386,16 @@ class Peer(Objects):
             forms = transfer.items(list(arguments), 0)
             named = [[name, transfer.put(value)] for name, value in options.items()]
         return self._answer(["q", operation, forms, named, listen is not None], transfer, listen)
+
+    def read(self, target: Any, name: str) -> Any:
+        """Return an attribute of what is over there, and note whether a prompt has another value under its name."""
+        value: Any = self  # which is not plain
+        try:
+            value = self.request("g", target, name)
+        finally:
+            if (facts := self.check_read(name, value)) is not None:
+                self.policy.note_read(name, facts[0], is_prompts=facts[1])
+        return value
 
     def _answer(self, request: list[Any], transfer: Transfer | None, listen: Listeners) -> Any:
         if not self.examines:
@@ -415,8 +461,8 @@ class Peer(Objects):
         listen = self.wants_output()
         return self._answer(["q", "c", [["b", token], *forms], [], listen is not None], transfer, listen)
 
-    def open(self, objects: dict[str, object]) -> None:
-        """Say unasked what there is: the reply that the other side's `opening` waits for.
+    def open(self, objects: dict[str, object], space: dict[str, object]) -> None:
+        """Say unasked what there is in this namespace: the reply that the other side's `opening` waits for.
 
         Raises:
             Gone: the other side has ended.
@@ -435,6 +481,7 @@ class Peer(Objects):
                 object_name = names.module_name(value)
             forms += (name, transfer.put(value, 1) if object_name is None else ["n", f"module {object_name}"])
         del transfer.numbered[0]  # the names themselves are nobody's container
+        self._bound = objects, space
         self.crossed.add(transfer)
         self.link.send(wire.encode(["v", ["D", forms]]).encode("ascii"))
 
@@ -519,7 +566,7 @@ class Peer(Objects):
         except (wire.Gone, KeyboardInterrupt):
             raise
         except Exception as error:
-            self._fail(f"{type(error).__name__}: {error}"[:MAX_NAME], confused=isinstance(error, Uncrossable))
+            self._fail(f"{type(error).__name__}: {error}"[:MAX_NAME], confused=isinstance(error, _CONFUSING))
         if self._serving:
             self._check_answer()
         self.crossed.add(transfer)
@@ -592,7 +639,7 @@ class Peer(Objects):
         finally:
             self._serving -= serves
             _lower_recursion_limit(limit)
-        if not self.examines and self.crossed.known and self.crossed.has_changed():
+        if not self.examines and self._has_changed():
             reply[0] = reply[0].upper()
         if transfer is not None or self._shared or frame[4]:
             self._watch(during, self._add_changes, reply, transfer or Transfer(self), heard=bool(frame[4]))
@@ -676,7 +723,7 @@ class Peer(Objects):
         except (wire.Gone, KeyboardInterrupt):
             raise
         except Exception as error:
-            self._fail(f"{type(error).__name__}: {error}"[:MAX_NAME], confused=isinstance(error, Uncrossable))
+            self._fail(f"{type(error).__name__}: {error}"[:MAX_NAME], confused=isinstance(error, _CONFUSING))
         transfer.snapshot()
         return arguments, options, transfer
 

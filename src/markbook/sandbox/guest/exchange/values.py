@@ -316,13 +316,13 @@ def _get_default(t: Transfer, form: list[Any]) -> Any:
     mapping: defaultdict[Any, Any] = t.begin(defaultdict())
     if len(form) != 3:
         raise Malformed("no defaultdict")
-    is_named = type(form[2]) is list and len(form[2]) == 2 and form[2][0] == "n" and type(form[2][1]) is str
+    is_named = type(form[1]) is list and len(form[1]) == 2 and form[1][0] == "n" and type(form[1][1]) is str
     # as it is called without arguments, such a type can do nothing
-    factory = _FACTORIES.get(form[2][1]) if is_named else None
-    if factory is None and form[2] is not None:
-        factory, t.handles.has_run = t.get(form[2]), True  # it may be one of the test's
+    factory = _FACTORIES.get(form[1][1]) if is_named else None
+    if factory is None and form[1] is not None:
+        factory, t.handles.has_run = t.get(form[1]), True  # it may be one of the test's
     mapping.default_factory = factory if factory is None or callable(factory) else None
-    for key, value in pairs(t.all(form[1])):
+    for key, value in pairs(t.all(form[2])):
         dict.__setitem__(mapping, key, value)
     return mapping
 
@@ -341,7 +341,7 @@ def _get_reference(t: Transfer, form: list[Any]) -> Any:
         raise Malformed("no such reference")
     value = t.numbered[form[1]]
     if value is _UNFINISHED:
-        raise Malformed("a reference to what is not finished")
+        raise Uncrossable("a set that holds itself")
     return value
 
 
@@ -459,7 +459,8 @@ _PUT: dict[type, Any] = {
     deque: lambda t, v, d: ["Q", t.items(list(v), d), v.maxlen],
     Counter: lambda t, v, d: ["N", t.items(contents(v), d)],
     OrderedDict: lambda t, v, d: ["O", t.items(contents(v), d)],
-    defaultdict: lambda t, v, d: ["E", t.items(contents(v), d), t.put(v.default_factory, d)],
+    # first what is read first: there it is described
+    defaultdict: lambda t, v, d: ["E", t.put(v.default_factory, d), t.items(contents(v), d)],
     memoryview: _put_memory,
     **{kind: _put_wrapped for kind, _ in _WRAPPERS.values()},
     **{kind: _put_view(which) for which, kind in enumerate(_VIEWS)},

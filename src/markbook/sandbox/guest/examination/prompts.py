@@ -1,0 +1,713 @@
+"""Which of the names that a benchmark's prompt binds are the tests' own, whatever a solution calls so.
+
+Theory of operation. Tests may use what a prompt makes: constants, helpers, classes, containers. The prompt's code runs here, twice,
+without what it says of the entry point (`run_twice`). What is immutable and equal both times is the examiner's own copy to the tests.
+The rest a right answer may change, so the tests have the solution's (`leave_to_solutions`), with all that is reached by it
+(`list_connected`). Such an object may lie. So what arrives is compared with what the prompt makes (`DescribedValues`), and where
+tests claim something of an object itself their passes show nothing (`has_object_claims`). What the prompt's classes and its entry
+point bind is the solution's, too: each time that a test reads it, the value is compared with the prompt's (`list_members`).
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import collections
+import re
+import signal
+import types
+from _blake2 import blake2b
+from contextlib import contextmanager
+
+from .. import wire
+from ..exchange.names import name_for
+from ..exchange.standin import get_token
+from ..exchange.values import Transfer
+from . import expressions
+from .claims import SAME, compares, find_claim
+from .expressions import (
+    DEFINITION,
+    collect_bound_names,
+    collect_reached,
+    find_base,
+    flows,
+    get_called_name,
+    list_bound,
+    list_names,
+    parse,
+    walk_all,
+)
+from .separation import own_random, run_alone
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+
+def list_conditions(condition: ast.AST) -> list[ast.expr]:
+    """Return the parts of a condition outside of comparisons: of these something is expected, too."""
+    if isinstance(condition, ast.Compare | ast.comprehension):
+        return []
+    if isinstance(condition, ast.BoolOp | ast.UnaryOp) or any(
+        isinstance(part, ast.Compare) for part in ast.walk(condition)
+    ):
+        return [part for value in ast.iter_child_nodes(condition) for part in list_conditions(value)]
+    return [condition] if isinstance(condition, ast.expr) else []
+
+
+_CLOSE = frozenset(("allclose", "array_equal", "isclose"))
+
+
+class _Looker:
+    """What the claims of tests are made of, with the functions of the prompt that they call."""
+
+    def __init__(self, names: set[str], known: set[str], trees: list[Any]) -> None:
+        self._theirs, self._known = names, known
+        self._everywhere, self._local = flows(list(walk_all(trees))), list_local(trees)
+        self._values = self._everywhere
+        self._leads: dict[tuple[str, bool], set[str]] = {}
+        """What of `reads` and `asks` a name leads to: to an object of the prompt, and to the solution."""
+        self._names: set[tuple[str, bool]] = set()
+        self._reads = self._asks = False
+
+    def list_claims(self, test: ast.Module) -> Iterator[tuple[list[ast.expr], list[bool], list[bool]]]:
+        """Yield of each claim its sides, whether they read such an object, and whether they ask the solution."""
+        nodes = list(ast.walk(test))
+        self._values, self._leads = {**self._everywhere, **flows(nodes)}, {}
+        for sides in (claim for node in nodes for claim in list_claims(node)):
+            looks = list(map(self._look_at, sides))
+            yield sides, ["reads" in facts for facts in looks], ["asks" in facts for facts in looks]
+
+    def _look_at(self, side: ast.expr) -> set[str]:
+        try:
+            names, facts = self._read([side], is_argument=False)
+            return facts.union(
+                *(
+                    collect_reached(name, lambda key: self._read(self._values[key[0]], key[1]), self._leads)
+                    for name in names
+                )
+            )
+        except RecursionError:  # a sum of a thousand terms: such a text says nothing
+            return {"reads", "asks"}
+
+    def _read(self, nodes: list[ast.expr], is_argument: bool) -> tuple[set[tuple[str, bool]], set[str]]:
+        """Return the names in expressions, and what these are by themselves."""
+        self._names, self._reads, self._asks = set(), False, False
+        for node in nodes:
+            self._look(node, is_argument=is_argument)
+        facts = {"reads": self._reads, "asks": self._asks}
+        return self._names, {name for name, is_so in facts.items() if is_so}
+
+    def _look(self, node: ast.AST, *, is_argument: bool) -> None:
+        """Note what a part of a claim is: what a solution is called with is not what it is compared with."""
+        key = expressions.expression_key(node)
+        if isinstance(node, ast.Attribute) and node.attr in self._theirs:
+            self._reads |= not is_argument
+            return
+        if isinstance(node, ast.Name) and id(node) not in self._local:
+            self._reads |= node.id in self._theirs and not is_argument
+            self._asks |= node.id not in self._known and key not in self._values
+        if key in self._values:
+            self._names.add((key, is_argument))
+            if isinstance(node, ast.Attribute):
+                self._look(node.value, is_argument=is_argument)
+        elif isinstance(node, ast.Constant):
+            self._reads |= isinstance(node.value, str) and node.value in self._theirs and not is_argument
+        else:
+            is_call = isinstance(node, ast.Call) and self._is_solution(node.func)
+            for part in ast.iter_child_nodes(node):
+                self._look(part, is_argument=is_argument or (is_call and part is not node.func))  # type: ignore[attr-defined]
+
+    def _is_solution(self, function: ast.expr) -> bool:
+        """Whether a function that is called is the solution's, as far as its text says it."""
+        name, base = expressions.expression_key(function), find_base(function)
+        return bool(base) and base not in self._known and not (name[:1] == "." and name in self._values)
+
+
+def list_local(trees: Iterable[ast.AST]) -> set[int]:
+    """Return which names in trees are those of a comprehension or parameter around them, by their `id`."""
+    local = set[int]()
+    for node in walk_all(trees):
+        if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+            bound = set[str]().union(*(list_names(part.target) for part in node.generators))
+            outside: list[ast.expr] = [node.generators[0].iter]
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            bound = {part.arg for part in ast.walk(node.args) if isinstance(part, ast.arg)}
+            outside = [*node.args.defaults, *(part for part in node.args.kw_defaults if part)]
+        else:
+            continue
+        inside = {id(part) for part in ast.walk(node) if isinstance(part, ast.Name) and part.id in bound}
+        local |= inside.difference(map(id, walk_all(outside)))
+    return local
+
+
+_SECONDS = 30.0
+"""After so much processor time a prompt's code is taken for one that never ends."""
+
+
+def list_given(prompt: ast.Module, entry: str) -> list[ast.stmt]:
+    """Return the prompt's code without what names the entry point."""
+    return [
+        node
+        for node in prompt.body
+        if not (node.name == entry if isinstance(node, DEFINITION) else entry in list_names(node))
+    ]
+
+
+_MOST_TUPLES = 1_000_000
+"""Of more it is not said whether they are the same."""
+
+
+def make_namespace(seed: int = 0) -> dict[str, Any]:
+    """Return where a prompt's code runs by itself."""
+    own = {
+        **vars(builtins),
+        "__import__": lambda name, *more: own_random(seed=seed) if name == "random" else __import__(name, *more),
+    }
+    return {"__name__": "solution", "__builtins__": own}
+
+
+class DescribedValues(Transfer):
+    """Values as they would go to the other process, by which two are the same."""
+
+    examines = False
+
+    def __init__(self, values: list[Any]) -> None:
+        super().__init__(self)  # type: ignore[arg-type]  # nothing is taken off the wire
+        self.objects: list[Any] = []
+        """What is not plain, in the order in which it was met."""
+        self._tuples = 0
+        self.text = repr(_sort_sets(self.put(values)))
+
+    def put(self, value: Any, depth: int = 0) -> Any:
+        """Return the wire form of a value; of a tuple without whether it is the same one: compilers make one of equal ones."""
+        if type(value) not in (tuple, frozenset):
+            return super().put(value, depth)
+        self._tuples += 1
+        if self._tuples > _MOST_TUPLES:
+            raise OverflowError
+        return ["T" if type(value) is tuple else "F", self.items(list(value), depth + 1)]
+
+    def export(self, value: Any, _transfer: Transfer, _depth: int) -> list[str]:
+        """Note an object that is not plain."""
+        self.objects.append(value)
+        return ["object"]
+
+    def is_same(self, other: DescribedValues) -> bool:
+        """Whether these values of the prompt are those of a solution; of its own classes and functions nothing is known."""
+        return self.text == other.text and all(
+            get_token(theirs) is not None or theirs is own
+            for own, theirs in zip(self.objects, other.objects, strict=True)
+        )
+
+
+def describe(value: Any) -> str:
+    """Return by what a value is known; empty if it, or a part of it, is neither plain nor Python's own."""
+    try:
+        values = DescribedValues([value])
+    except Exception:  # too deep, too long: another thing than a constant
+        return ""
+    # of a stand-in nothing but that it is one can be found out here
+    own = [get_token(part) is None and name_for(part) for part in values.objects]
+    return blake2b(repr((values.text, own)).encode(), digest_size=12).hexdigest() if all(own) else ""
+
+
+def _sort_sets(form: Any) -> Any:
+    """Return the form of values with that of sets sorted, as they keep no order."""
+    if type(form) is not list:
+        return form
+    parts = list(map(_sort_sets, form))
+    is_set = form[:1] in (["S"], ["F"]) and type(form[-1]) is list
+    return [*parts[:-1], sorted(parts[-1], key=repr)] if is_set else parts
+
+
+def walk_module(statements: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """Yield the nodes of statements, and of definitions nothing but themselves."""
+    pending = list(statements)
+    for node in pending:  # it grows meanwhile
+        yield node
+        if not isinstance(node, DEFINITION):
+            pending += ast.iter_child_nodes(node)
+
+
+def run_twice(statements: list[ast.stmt]) -> tuple[Any, dict[str, tuple[Any, bool]]]:
+    """Return a prompt's code compiled, and what it makes, each with whether it is equal when the code runs again.
+
+    Nothing is made if it cannot be compiled or run. An iterator, a function or `object()` is not equal: it is not what a
+    solution has under this name either. A class is made only where the solution has none of that name: a second one is
+    another one, to `isinstance`, to `except` and to `==`.
+    """
+    guarded = list(statements)
+    for at, node in enumerate(statements):
+        if isinstance(node, ast.ClassDef):
+            guarded[at] = ast.parse(f"if {node.name!r} not in globals():\n    pass").body[0]
+            guarded[at].body = [node]  # type: ignore[attr-defined]  # of the `if`
+    first, again = make_namespace(), make_namespace(seed=1)  # what is drawn may be something else
+    try:
+        code = compile(ast.Module(guarded, []), "<prompt>", "exec", dont_inherit=True)
+        with _limit():
+            with run_alone(first):
+                exec(code, first)
+            again |= {name: value for name, value in first.items() if isinstance(value, type)}
+            with run_alone(again):
+                exec(code, again)
+        del first["__name__"], first["__builtins__"]
+        return code, {name: (value, _is_same(value, again.get(name))) for name, value in first.items()}
+    except BaseException:
+        return None, {}
+
+
+@contextmanager
+def _limit() -> Iterator[None]:
+    """Have a prompt's code interrupted that never ends."""
+    handlers = {number: signal.signal(number, _give_up) for number in (signal.SIGPROF, signal.SIGALRM)}
+    signal.setitimer(signal.ITIMER_PROF, _SECONDS, 1)
+    signal.setitimer(signal.ITIMER_REAL, wire.PROMPT_SECONDS, 1)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+
+
+OPEN = "open"
+"""Instead of a value: what stands under this name is to be written."""
+ANY = "*"
+"""Instead of a name: any other one."""
+
+
+def list_members(prompt: str, entry: str) -> tuple[dict[str, str], dict[str, Any]]:
+    """Return what a prompt's classes and its entry point bind, each name with `describe` of its value, and what its code makes.
+
+    The code runs with the entry point, and what it has made is asked, in whatever way it has been made. Under the name of the
+    entry point itself stands something only where that is an enumeration, or another class with items.
+    """
+    tree, space, members = parse_prompt(prompt), make_namespace(), dict[str, str]()
+    if tree is None or all(map(_has_no_members, tree.body)):
+        return {}, {}
+    future: list[ast.stmt] = [node for node in tree.body if getattr(node, "module", "") == "__future__"]
+    for node in tree.body:
+        try:
+            code = compile(ast.Module([*future, node], []), "<prompt>", "exec", dont_inherit=True)
+            with _limit(), run_alone(space):
+                exec(code, space)
+        except BaseException as error:  # a call of what is still to be written, for instance
+            members[ANY] = ""
+            if isinstance(error, TimeoutError):
+                break
+    definitions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    stub_lines = {min(part.lineno for part in (node, *node.decorator_list)) for node in definitions if is_stub(node)}
+    lineage = _list_classes(space.get(entry))
+    owners: list[Any] = [*lineage, space.get(entry), *filter(callable, space.values())]
+    of_entry = set[str]()
+    for at, owner in enumerate(owners):  # it grows meanwhile
+        is_own = "solution" in (getattr(owner, "__module__", ""), type(owner).__module__)
+        if not is_own or any(owner is other for other in owners[:at]):
+            continue
+        owners += [*_list_classes(owner), *type(owner).__mro__]
+        for name, value in getattr(owner, "__dict__", {}).items():
+            members |= {ANY: ""} if name in ("__getattr__", "__getattribute__") else {}
+            kind, function = type(value), value
+            # what gets at a field is Python's own: what it gets is state
+            is_field = hasattr(kind, "__set__") and kind is not property and kind.__module__ in _MAKE_FIELDS
+            if is_field or name[:2] == "__" == name[-2:]:
+                continue
+            owners += [value] * isinstance(value, type)
+            for field in ("__func__", "fget", "func", "__wrapped__"):
+                function = getattr(function, field, None) or function
+            body = getattr(function, "__code__", None)
+            if body is not None and body.co_filename not in ("<prompt>", "<string>"):
+                continue
+            is_open = body is not None and body.co_firstlineno in stub_lines
+            digest = OPEN if is_open else describe(getattr(value, "__func__", value))
+            is_known = members.setdefault(name, digest) == digest
+            if any(owner is kind for kind in lineage):
+                of_entry.add(name)
+            elif not is_known and not (members[name] == OPEN and name in of_entry):
+                members[name] = ""
+    stored = (
+        part.attr for part in ast.walk(tree) if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store)
+    )
+    # constants of objects, which only a right answer makes here
+    members = {**{name: "" for name in stored if name.isupper() or name[:2] == "__"}, **members}
+    members.pop(entry, None)
+    if any(hasattr(type(kind), name) for kind in lineage[:1] for name in ("__iter__", "__getitem__", "__contains__")):
+        members[entry] = ""
+    return members, space
+
+
+_MAKE_FIELDS = ("builtins", "collections", "_collections")
+
+
+def _has_no_members(statement: ast.stmt) -> bool:
+    """Whether a statement of a prompt gives no object an attribute, as far as it alone can do so."""
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+        return not statement.decorator_list
+    is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    return is_text or isinstance(statement, ast.Import | ast.ImportFrom)
+
+
+def _list_classes(value: Any) -> tuple[type, ...]:
+    return value.__mro__ if isinstance(value, type) else ()
+
+
+def _give_up(_number: int, _frame: object) -> None:
+    raise TimeoutError
+
+
+def _is_same(value: Any, other: Any) -> bool:
+    if not is_immutable(value):  # nobody asks, and containers that hold one another may take for ever to compare
+        return False
+    return value is other if is_code(value) else bool(value == other and value is not ...)
+
+
+def is_immutable(value: Any) -> bool:
+    """Whether an object is immutable; False also for tuples and frozen sets of very many parts."""
+    parts = [value]
+    for part in parts:  # it grows meanwhile
+        kind = type(part)
+        if kind in (tuple, frozenset) and len(parts) + len(part) < _MOST_PARTS:
+            parts += part
+        elif kind.__hash__ is None or not (kind in _IMMUTABLE or is_code(part) or kind.__module__ in _FROZEN_MODULES):
+            return False
+    return True
+
+
+_IMMUTABLE = frozenset(
+    (
+        bool,
+        bytes,
+        complex,
+        float,
+        int,
+        range,
+        str,
+        types.EllipsisType,
+        types.GenericAlias,
+        types.NoneType,
+        types.UnionType,
+    )
+)
+_FROZEN_MODULES = frozenset(("datetime", "decimal", "fractions", "re", "typing", "uuid"))
+"""Whose hashable objects are immutable."""
+_MOST_PARTS = 10_000
+
+
+def is_empty(value: Any) -> bool:
+    """Whether an object that can be changed holds nothing yet, or nothing but zeros and the like."""
+    parts = [value]
+    for part in parts:  # it grows meanwhile
+        if isinstance(part, dict) or (type(part).__module__ == "solution" and hasattr(part, "__dict__")):
+            parts += (part if isinstance(part, dict) else vars(part)).values()
+        elif isinstance(part, list | set | collections.deque):
+            parts += part
+        elif part is value or not is_immutable(part) or part:
+            return False
+        if len(parts) > _MOST_PARTS:
+            return False
+    return True
+
+
+def is_code(value: Any) -> bool:
+    """Whether an object is a module, a class or a function."""
+    if isinstance(value, types.BuiltinFunctionType):
+        return isinstance(value.__self__, types.ModuleType)  # else it is a method of some object
+    return isinstance(value, types.ModuleType | type | types.FunctionType)
+
+
+def is_plain_function(value: Any) -> bool:
+    """Whether a function keeps nothing from one call to the next: not in its attributes, defaults or closure."""
+    defaults = (*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()) if callable(value) else ()
+    return not (value.__closure__ or vars(value)) and all(map(is_immutable, defaults))
+
+
+def leave_to_solutions(
+    prompt: list[ast.stmt],
+    values: dict[str, tuple[Any, bool]],
+    tests: list[ast.Module],
+    reassigned: list[str] | None,
+    left_out: list[ast.stmt],
+) -> set[str]:
+    """Return which names of the prompt stand for objects that a solution may change, so that right tests have its own.
+
+    Args:
+        prompt: its statements.
+        values: what they make.
+        tests: their syntax trees.
+        reassigned: what a right answer replaces; None if none is known: then what is empty may be there to be filled.
+        left_out: statements of the prompt that are not run.
+    """
+    imported = list_import_names(prompt, values)
+    rebound = list_rebound([*prompt, *left_out, *tests]).union(reassigned or ()) & values.keys() - imported
+    if reassigned is None:
+        rebound |= {name for name, (value, _) in values.items() if is_immutable(value) and not value}
+    theirs = rebound | (list_replaced([*prompt, *left_out, *tests]) & values.keys() - imported)
+    # what a function of the prompt notes of its calls is noted by the solution's
+    names_with_attributes = {find_base(node) for node in walk_all([*prompt, *tests]) if isinstance(node, ast.Attribute)}
+    names_not_called = list_not_called(prompt, tests)
+    for node in prompt:
+        is_stateful = any(isinstance(part, ast.Global) for part in ast.walk(node))
+        is_open = isinstance(node, DEFINITION) and (is_stub(node) or (reassigned is None and reads_nothing(node)))
+        if is_stateful or is_open or isinstance(node, ast.ClassDef):
+            theirs.add(getattr(node, "name", ""))
+    for name, (value, is_same) in values.items():
+        if is_function_of_prompt(value):
+            is_own = is_plain_function(value) and name not in names_with_attributes | names_not_called
+        else:
+            is_own = is_same and bool(reassigned is not None or value)
+        if not (is_own or name in imported):
+            theirs.add(name)
+    return (theirs | close_over(rebound, list_readers(values))).union(*map(list_bound, left_out))
+
+
+def list_import_names(prompt: list[ast.stmt], values: dict[str, tuple[Any, bool]]) -> set[str]:
+    """Return the names of a prompt that only its imports bind, but for those of objects that can be changed."""
+    nodes = list(walk_module(prompt))
+    aliases = [alias for node in nodes if isinstance(node, ast.Import | ast.ImportFrom) for alias in node.names]
+    imported = collect_bound_names([*aliases])
+    others = collect_bound_names([node for node in nodes if not isinstance(node, ast.alias)])
+    if "*" in imported:
+        imported |= {name for name, (value, _) in values.items() if getattr(value, "__module__", "") != "solution"}
+    return {
+        name
+        for name in (imported & values.keys()) - others
+        if callable(values[name][0]) or is_code(values[name][0]) or is_immutable(values[name][0])
+    }
+
+
+def list_not_called(prompt: list[ast.stmt], tests: list[ast.Module]) -> set[str]:
+    """Return the names that stand for an object of which it matters which it is: not called by the tests, but handed over or compared.
+
+    So are those that the functions of the prompt compare, or return; a name that the tests bind themselves stands for none of its objects.
+    """
+    nodes = list(walk_all(tests))
+    own = collect_bound_names(nodes)
+    called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+    nodes = [node for node in nodes if getattr(node, "id", "") not in own]
+    for node in walk_all(prompt):
+        if isinstance(node, ast.Compare | ast.Return):
+            parts = list(ast.walk(node))
+            calls = [part for part in parts if isinstance(part, ast.Call)]
+            called |= {id(part) for call in calls for part in (call.func, *call.args)}
+            nodes += parts
+    names = {node for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    return {node.id for node in names if id(node) not in called}
+
+
+def is_function_of_prompt(value: Any) -> bool:
+    """Whether an object is a function that the prompt's code has made."""
+    return isinstance(value, types.FunctionType) and value.__module__ == "solution"
+
+
+def list_readers(values: dict[str, tuple[Any, bool]]) -> list[list[str]]:
+    """Return the prompt's functions, each with the names that it, or a function in it, reads."""
+    readers = []
+    for name, (value, _) in values.items():
+        if is_function_of_prompt(value):
+            codes = [value.__code__]
+            for code in codes:  # it grows meanwhile
+                codes += [part for part in code.co_consts if isinstance(part, types.CodeType)]
+            readers.append([name, *sorted({read for code in codes for read in code.co_names})])
+    return readers
+
+
+def close_over(names: set[str], readers: list[list[str]]) -> set[str]:
+    """Return names with the functions that read one of them, and those that read these, and so on."""
+    closed, before = set(names), -1
+    while len(closed) != before:
+        before = len(closed)
+        closed |= {name for name, *read in readers if not closed.isdisjoint(read)}
+    return closed
+
+
+def reads_nothing(definition: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
+    """Whether a function reads neither what it is called with nor anything else, so that it may be there to be written: `return 0`."""
+    names = {part for part in walk_all(definition.body) if isinstance(part, ast.Name)}
+    own = {part.id for part in names if isinstance(part.ctx, ast.Store)}
+    read = {part.id for part in names} - own - {"print", "NotImplemented", "NotImplementedError"}
+    return not (read or isinstance(definition, ast.ClassDef))
+
+
+def is_stub(definition: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
+    """Whether a definition is there to be written: nothing is in it but a docstring, `pass`, `...` or `raise`."""
+    return all(
+        isinstance(part, ast.Pass | ast.Raise) or (isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant))
+        for part in definition.body
+    )
+
+
+def has_object_claims(tests: list[ast.Module], names: set[str], entry: set[str], prompt: list[ast.stmt]) -> bool:
+    """Whether tests claim something of objects of the prompt themselves: a solution's objects can lie, and copies do not change.
+
+    Such a claim is one in which only these objects come from the solution, or whose one side has an object and an answer.
+    """
+    names_known = collect_words([*tests, *prompt]) - entry
+    for node in walk_all(tests):
+        if isinstance(node, ast.With | ast.AsyncWith | ast.Try) and not names.isdisjoint(collect_words([node])):
+            return True
+    module = ast.Module([part for test in tests for part in test.body], [])
+    for sides, reads, asks in _Looker(names, names_known, [*prompt, module]).list_claims(module):
+        # what is computed of an answer may be what an object that lies makes of itself
+        is_computed = any(asks_one and isinstance(side, _COMPUTED) for side, asks_one in zip(sides, asks, strict=True))
+        if any(reads) and (not any(asks) or is_computed or any(map(min, reads, asks))):
+            return True
+    return False
+
+
+_COMPUTED = ast.BinOp | ast.BoolOp | ast.Compare | ast.UnaryOp
+
+
+def list_claims(node: ast.AST) -> list[list[ast.expr]]:
+    """Return what a part of a test claims, each with the sides that are compared."""
+    if isinstance(node, ast.Compare):
+        return list_pairs([node.left, *node.comparators])
+    if isinstance(node, ast.Call) and (compares(get_called_name(node)) or get_called_name(node) in _CLOSE):
+        return list_pairs(node.args)
+    judged: list[ast.expr] = []
+    if isinstance(node, ast.Assert | ast.If | ast.While):
+        judged = list_conditions(node.test)
+    elif isinstance(node, ast.Match):
+        judged = [node.subject]
+    elif isinstance(node, ast.For | ast.AsyncFor):
+        done = [part.value if isinstance(part, ast.Expr) else part for part in node.body]
+        judged = [node.iter] * any(isinstance(part, ast.Raise) or find_claim(part, {}) == "failure" for part in done)
+    elif isinstance(node, ast.Assign):
+        is_row = any(isinstance(part, ast.List | ast.Tuple) for part in node.targets)
+        judged = [node.value] * (is_row and isinstance(node.value, ast.Name | ast.Attribute))
+    elif isinstance(node, ast.Expr):
+        is_search = isinstance(node.value, ast.Call) and get_called_name(node.value) in expressions.LOOKS_UP
+        judged = [node.value] * (is_search or isinstance(node.value, ast.BoolOp | ast.IfExp | ast.Subscript))
+    return [[part] for part in judged]
+
+
+def list_pairs(sides: list[ast.expr]) -> list[list[ast.expr]]:
+    """Return what is compared with what: of two rows item by item."""
+    rows = [side.elts for side in sides[:2] if isinstance(side, ast.List | ast.Tuple)]
+    if (
+        len(rows) != 2
+        or len(rows[0]) != len(rows[1])
+        or any(isinstance(part, ast.Starred) for row in rows for part in row)
+    ):
+        return [sides]
+    return [pair for items in zip(*rows, strict=True) for pair in list_pairs([*items])] + [[side] for side in sides[2:]]
+
+
+def list_heads(tree: ast.Module, entry: str) -> list[ast.stmt]:
+    """Return what the head of the entry point's definition binds, by `:=` in a default, a decorator or a base."""
+    definitions = (node for node in tree.body if isinstance(node, DEFINITION) and node.name == entry)
+    heads = (part for node in definitions for part in ast.iter_child_nodes(node) if not isinstance(part, ast.stmt))
+    return [ast.Expr(node) for node in walk_all(heads) if isinstance(node, ast.NamedExpr)]
+
+
+def collect_words(trees: Iterable[ast.AST]) -> set[str]:
+    """Return the names that code uses or binds, and the words of its texts: `globals()['LIMIT']`."""
+    words = set[str]()
+    for node in walk_all(trees):
+        words.update(getattr(node, field, None) or "" for field in ("id", "name", "attr"))
+        if isinstance(node, ast.Global):
+            words.update(node.names)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            words.update(re.findall(r"\w+", node.value))
+    return words
+
+
+def list_connected(names: set[str], statements: list[ast.stmt], values: dict[str, tuple[Any, bool]]) -> set[str]:
+    """Return names with all that a statement of the prompt mentions beside one of them, and so on; modules connect nothing."""
+    modules = {name for name, (value, _) in values.items() if isinstance(value, types.ModuleType)}
+    links = [collect_words([node]) | list_bound(node) for node in statements]
+    pythons = vars(builtins).keys() - values.keys() - set[str]().union(*map(list_bound, statements))
+    links = [link - modules - pythons - {""} for link in links]
+    reached, before = set(names), -1
+    while len(reached) != before:
+        before = len(reached)
+        reached = reached.union(*(link for link in links if not reached.isdisjoint(link)))
+    return reached
+
+
+def list_rebound(trees: Iterable[ast.AST]) -> set[str]:
+    """Return the names that a function rebinds: it declares them `global`, or sets them in `globals()`."""
+    rebound = set[str]()
+    for tree in trees:
+        nodes = list(ast.walk(tree))
+        declared = {name for node in nodes if isinstance(node, ast.Global) for name in node.names}
+        rebound |= declared & collect_bound_names(nodes)
+        for node in nodes:
+            if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+                is_namespace = isinstance(node.value, ast.Call) and get_called_name(node.value) == "globals"
+                rebound |= {str(getattr(node.slice, "value", ""))} if is_namespace else set()
+    return rebound
+
+
+def list_replaced(trees: Iterable[ast.AST]) -> set[str]:
+    """Return the names that a function rebinds, or that code compares by identity.
+
+    For these it matters whose object it is, even if it is immutable.
+    """
+    trees = list(trees)
+    replaced = list_rebound(trees)
+    for node in walk_all(trees):
+        if isinstance(node, ast.Compare) and any(isinstance(how, ast.Is | ast.IsNot) for how in node.ops):
+            sides = [node.left, *node.comparators]
+            if not any(isinstance(side, ast.Constant) for side in sides):
+                replaced.update(*map(list_names, sides))
+        elif isinstance(node, ast.Call) and get_called_name(node) in (*SAME, "id"):
+            replaced.update(*map(list_names, node.args))
+    return replaced
+
+
+def make_clearing(names: list[str]) -> Any:
+    """Return code by which a name that a solution has, too, does not keep the prompt's code from making its own."""
+    text = "".join(f"try: del {name}\nexcept NameError: pass\n" for name in names)
+    return compile(text, "<prompt>", "exec", dont_inherit=True)
+
+
+_DEEP = 64 * " "
+"""An indentation that is deeper than that of any method whose head ends a prompt."""
+
+
+def parse_prompt(prompt: str, entry: str = "") -> ast.Module | None:
+    """Return the syntax tree of a prompt, which may end with the head of the function that is to be completed.
+
+    Left out is a definition of the entry point in a branch (`if ..:`, `try:`).
+    """
+    tree = parse(prompt) or parse(f"{prompt.rstrip()}\n{_DEEP}pass\n")
+    for node in (
+        walk_module(statement for statement in tree.body if not isinstance(statement, DEFINITION)) if tree else ()
+    ):
+        for field in ("body", "orelse", "finalbody"):
+            body = getattr(node, field, None)
+            if isinstance(body, list) and not isinstance(node, DEFINITION):
+                is_entry = [isinstance(part, DEFINITION) and part.name == entry for part in body]
+                body[:] = [
+                    ast.Pass(lineno=1, col_offset=0) if at else part for at, part in zip(is_entry, body, strict=True)
+                ]
+    return tree
+
+
+def list_reassigned(reference: str, prompt: str) -> list[str] | None:
+    """Return the names that a right answer assigns otherwise than its prompt does, or replaces; None if it is not Python."""
+    tree, asking = parse(reference), parse_prompt(prompt)
+    if tree is None or asking is None:
+        return None
+    of_prompt = {_dump(statement) for statement in asking.body} - {""}
+    own = [statement for statement in tree.body if _dump(statement) not in of_prompt]
+    declared = {name for node in walk_all(own) if isinstance(node, ast.Global) for name in node.names}
+    defined = {node.name for node in own if isinstance(node, DEFINITION)}
+    return sorted(declared.union(defined, list_replaced(own), *map(expressions.list_targets, own)))
+
+
+def _dump(statement: ast.stmt) -> str:
+    try:
+        return ast.dump(statement)
+    except RecursionError:  # a chain of hundreds of `elif`
+        return ""
+
+
+def is_idle(statement: ast.stmt, named: set[str]) -> bool:
+    """Whether a statement of a prompt makes nothing that tests name, themselves or by what else it makes."""
+    is_import = isinstance(statement, ast.Import | ast.ImportFrom) and statement.names[0].name != "*"
+    is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    return is_text or (is_import and named.isdisjoint(list_bound(statement)))
