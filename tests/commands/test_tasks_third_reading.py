@@ -546,6 +546,28 @@ def test_an_error_of_a_metrics_key_names_the_keys_own_line(folder, key, message)
     assert f"lm.yaml:{line}:" in messages
 
 
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        (
+            "function: regex\n    group_select: 0\n    regex_patern: x",
+            "'regex' has no option 'regex_patern' (did you mean",
+        ),
+        ("function: take_first\n    n: 1\n    k: 1", "'take_first' has no option 'n' (it takes none)"),
+    ],
+)
+def test_an_unknown_option_of_a_filter_is_named_at_its_own_line(folder, step, message):
+    entry = f"filter_list:\n- name: f\n  filter:\n  - {step}\nmetric_list: [{{metric: exact_match}}]\n"
+    task(folder, GENERATED + entry, A_ROWS)
+    said(folder, ["a0", "a1"])
+
+    code, _, messages = run_task()
+
+    place = f"lm.yaml:{len(GENERATED.splitlines()) + (6 if 'regex' in step else 5)}:5"
+    assert code == 2
+    assert f"{place}: filter {message}" in messages
+
+
 def test_an_unknown_option_of_our_own_format_is_named_at_its_own_line(folder):
     task(folder, OWN + "metrics:\n- name: bleu\n  options:\n    smoth_method: exp\n", [{"id": "0", **A_ROWS[0]}])
     said(folder, ["a0", "a1"])

@@ -82,6 +82,8 @@ class Filter:
     name: str | Function
     options: Mapping[str, object] = field(default_factory=dict)
     at: str = ""
+    places: Mapping[str, str] = field(default_factory=dict)
+    """Where each option stands."""
 
 
 @dataclass(frozen=True, slots=True)

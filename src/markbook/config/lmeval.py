@@ -420,10 +420,12 @@ def _pipelines(model: TaskFile, node: Node) -> tuple[spec.Pipeline, ...]:
     for position, entry in enumerate(model.filter_list):
         steps = []
         for number, step in enumerate(entry.filter):
-            at = find(node, ("filter_list", position, "filter", number)).at
+            step_node = find(node, ("filter_list", position, "filter", number))
             if (step.function == "custom") != (step.filter_fn is not None):
-                raise ConfigError("`function: custom` and `filter_fn` go together", at=at)
-            steps.append(spec.Filter(step.filter_fn or step.function, dict(step.model_extra or {}), at))
+                raise ConfigError("`function: custom` and `filter_fn` go together", at=step_node.at)
+            options = dict(step.model_extra or {})
+            places = {option: step_node.key_at(option) for option in options}
+            steps.append(spec.Filter(step.filter_fn or step.function, options, step_node.at, places))
         pipelines.append(spec.Pipeline(entry.name, tuple(steps)))
     return tuple(pipelines)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import string
 import unicodedata
@@ -360,6 +361,12 @@ def _step(filter_: Filter, find: Find) -> Step:
         return partial(filter_replies, name, own)
     if name not in _KNOWN:
         raise ConfigError(f"unknown filter {name!r}", at=filter_.at, hint=suggest(name, list(_KNOWN)))
+    known_options = list(inspect.signature(_KNOWN[name]).parameters)
+    for option in (option for option in filter_.options if option not in known_options):
+        hint = suggest(option, known_options) if known_options else "it takes none"
+        raise ConfigError(
+            f"filter {name!r} has no option {option!r}", at=filter_.places.get(option, filter_.at), hint=hint
+        )
     try:
         return _KNOWN[name](**filter_.options)
     # AttributeError comes from a table of `map` that is not a mapping.

@@ -9,7 +9,9 @@ import functools
 import html
 import itertools
 import json
+import keyword
 import re
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Literal
@@ -18,7 +20,6 @@ from markbook.testcode import programs
 
 # Where a reply's answer begins: behind what its model thought aloud, between `<think>` and `</think>`.
 
-_END = "</think>"
 _SIGNS = re.compile(
     r"(?:^[ \t]{0,3}|(?<=</think>)[ \t]*)(?P<fence>`{3,}+|~{3,}+)(?P<info>(?:(?!</think>)[^\n])*+)"
     r"|(?:^|(?<=</think>))[ \t]*+(?P<begin><think>)"
@@ -30,17 +31,25 @@ _SIGNS = re.compile(
 
 
 def without_thoughts(reply: str) -> str:
-    """Return a reply from where its last thought ends; a thought that does not end, and what is behind it, is left out.
-
-    Servers often begin the thought in the prompt, so what stands before a lone `</think>` is a thought too. A tag is none
-    where it stands in quotes, or in a fenced block that is closed behind it: there it is part of a program.
+    """Return what a reply says behind its last thought, or before it if there is nothing.
 
     >>> without_thoughts("<think>two and two</think>4")
     '4'
     """
-    if _END not in reply and "<think>" not in reply:
-        return reply
+    return _list_answers(reply)[0]
+
+
+def _list_answers(reply: str) -> list[str]:
+    """Return what a reply says outside its thoughts, the last part first, and at least an empty one.
+
+    A thought that does not end goes on to the end. Servers often begin the thought in the prompt, so what stands before a
+    lone `</think>` is a thought too. A tag is none where it stands in quotes, or in a fenced block that is closed behind
+    it: there it is part of a program.
+    """
+    if "think>" not in reply:
+        return [reply]
     start = cut = 0
+    parts = list[str]()
     is_thinking = False
     block = ""  # the fence that is open
     waiting = 0  # behind a tag in a block, of which it is not known yet whether it is closed
@@ -48,7 +57,7 @@ def without_thoughts(reply: str) -> str:
         if sign["fence"] and not is_thinking:
             is_closed = bool(block) and sign["fence"].startswith(block) and not sign["info"].strip()
             if waiting and not is_closed and sign["info"].strip():
-                start, block = waiting, ""
+                start, block, parts = waiting, "", []
             block, waiting = ("" if is_closed else block or sign["fence"]), 0 if is_closed else waiting
         elif sign["begin"] and not (is_thinking or block):
             is_thinking, cut = True, sign.start()
@@ -56,8 +65,10 @@ def without_thoughts(reply: str) -> str:
             if block:
                 waiting = sign.end()
             else:
+                parts = [*parts[-3:], reply[start:cut]] if is_thinking else []
                 start, is_thinking = sign.end(), False
-    return reply[start:cut] if is_thinking else reply[start:]
+    parts.append(reply[start:cut] if is_thinking else reply[start:])
+    return [part for part in reversed(parts) if part.strip()] or [""]
 
 
 # Finding the code in a model's raw reply: a ladder of steps, each recorded, none of which deletes a line of code.
@@ -78,11 +89,11 @@ _FENCE = re.compile(
 """A line that opens or closes a block, or that has words before the fence."""
 _PYTHON_TAG = re.compile(r"i?py(?:thon)?[\d.]*|pycon|", re.IGNORECASE)
 _MARKER = re.compile(r"^[ \t]*\[/?[A-Za-z]{2,12}\][ \t]*$", re.MULTILINE)
-_BARE_MARKER = re.compile(r"^\[/?(?:END|DONE|BEGIN|PYTHON|CODE|ANSWER|SOLUTION)\]\s*$", re.MULTILINE)
-"""`[END]` alone on a line is Python, a list of one unknown name; in a reply it is where the code ends."""
+_BARE_MARKER = re.compile(r"(?m)^(?:\[/?(?:END|DONE|BEGIN|PYTHON|CODE|ANSWER|SOLUTION)\]|\{code\}|#\+end_\w+)\s*$")
+"""What alone on a line is Python, such as `[END]`, a list of one unknown name; in a reply it is where the code ends."""
 _LAST_SIGNS = re.compile(r"(?<!\s)(?<!\|>)(?<!</s>)\s*+(?:(?:<\|\w{1,32}\|>|</s>)\s*+)++\Z")
 """What a model ends its reply with, where its server has left that in."""
-_FRAME = re.compile(r"^[ \t]*(?:<\w+>|\*\*[^*\n]+\*\*:?|-{3,})[ \t]*$|</\w+>[ \t]*$", re.MULTILINE)
+_FRAME = re.compile(r"^[ \t]*(?:<\w+>|\*\*[^*\n]+\*\*:?|[-=]{3,}|>{7} REPLACE)[ \t]*$|</\w+>[ \t]*$", re.MULTILINE)
 """Tags, a line in bold and a rule, between which code may stand."""
 _OTHER_FRAME = re.compile(
     r"\\(?:begin|end)\{\w+\*?\}(?:\[[^\]\n]{0,80}\]|\{[^}\n]{0,80}\}){0,4}|^#\+(?:begin|end|BEGIN|END)_[^\n]*"
@@ -101,34 +112,41 @@ _INLINE = re.compile(
 """Code within a sentence."""
 _HERE = re.compile(r"<<-?[ \t]*+['\"]?(\w{1,80}+)['\"]?[^\n]{0,200}+\n")
 """Where a shell's command begins to read lines, up to the one that holds this word alone."""
-_MAGIC = re.compile(r"^[%!][^\n]*\n", re.MULTILINE)
-"""A command to a notebook."""
 _BLANKS = {0xA0: " ", 0x202F: " ", 0x200B: None, 0x2060: None, 0xFEFF: None}
 """Spaces that are none to Python, as web pages make them of those in code."""
 _TOKEN = re.compile(r"<\|\w{1,32}\|>|</?s>|<(?:bos|eos|end_of_turn)>|\[/?INST\]")
 """What a model begins and ends its turns with; behind an end some go on with a turn of somebody else's."""
 _TAG = re.compile(r"^[ \t]*<[ \t]?[A-Za-z][\w-]*(?:[ =][^<>\n]{0,80})?>|</[ \t]?[A-Za-z][\w-]*>[ \t]*$", re.MULTILINE)
-_FENCE_LINE = re.compile(r"^[ \t]*(?:`{3}|~{3})", re.MULTILINE)
 _DRAFT = re.compile(
-    r"\A(?:\s*(?:<(analysis|reasoning|scratchpad|seed:think|thinking|thought)>.*?</\1>|\[THINK\].*?\[/THINK\]"
-    r"|\u25c1think\u25b7.*?\u25c1/think\u25b7|<\|begin_of_thought\|>.*?<\|end_of_thought\|>))+",
-    re.DOTALL,
+    r"\A(?:\s*(?:<(analysis|draft|reasoning|reflection|scratchpad|seed:think|think(?:ing)?|thought)>.*?</\1>"
+    r"|\[(THINK|INST)\].*?\[/\2\]|\u25c1think\u25b7.*?\u25c1/think\u25b7|<\|begin_of_thought\|>.*?<\|end_of_thought\|>"
+    r"|<\|START_THINKING\|>.*?<\|END_THINKING\|>|analysis.*?assistantfinal"
+    r"|(?:<\|start\|>assistant)?<\|channel\|>.*?<\|channel\|>final<\|message\|>"
+    r"|<\|(im_start|start_header_id)\|>(?:system|user)\b.*?<\|\3\|>assistant(?:<\|end_header_id\|>)?))+",
+    re.DOTALL | re.IGNORECASE,
 )
+"""What a model thought, or what it was asked, before its answer."""
 _LEFT_OVER = re.compile(r"\A(?:\s*+(?:python3?|py)[ \t\r]*+\n)++", re.IGNORECASE)
 """The word of a fence that is gone: as the first line of a program it would be an unknown name."""
 _BRACKET = re.compile(r"^[ \t]*+[\[{](?=\s*+[\[{\"])", re.MULTILINE)
 """Where JSON begins."""
 _FINAL = re.compile(
-    r"(?:^|(?<=[.!?] ))[ \t#*_]*+(?:here(?:['\u2019]s| is) )?(?:the |my )?(?:corrected|final|fixed)(?: python)?"
-    r"(?: (?:answer|code|function|implementation|program|script|solution|version)(?: of (?:the|my|your) \w++)?)?"
-    r"[ \t*_]*+:[ \t*_]*+\n\s*+(?=```|~~~)",
+    r"(?:^|(?<=[.!?] ))[ \t#*_]*+(?:here(?:['\u2019]s| is) )?(?:the |my )?(?:answer|(?:(?:corrected|final|fixed)\b,?(?: and)? ?){1,3}"
+    r"(?:python )?(?:(?:answer|code|function|implementation|program|script|solution|version)(?: of (?:the|my|your) \w++)?)?)"
+    r"(?: is)?[ \t*_]*+:?[ \t*_]*+(?:\([^()\n]{1,80}\)[ \t]*+)?\n\s*+(?=```|~~~)"
+    r"|^[ \t]*+<(?:answer|final(?:[_-]\w{1,20})?|solution)>\s*+(?=```|~~~|@\w|(?:async|class|def|from|import)\s)",
     re.MULTILINE | re.IGNORECASE,
 )
-"""A sentence that says nothing but that the block behind it counts instead of those before."""
+"""A sentence, a title or a tag that says nothing but that the code behind it counts instead of what stands before."""
 _CODE_START = re.compile(r"^(?:@\w|def |async def |class |import |from \w[\w.]* import )", re.MULTILINE)
 _PROSE = re.compile(
-    r"^(?:#{1,6} |[-*\u2022] |\d+[.)] )?[\"'(*_]*[A-Z][\w'\u2019-]*[,:]?(?: +[^\s=]+){2,}", re.MULTILINE
+    rf"^(?!\"{{3}}|'{{3}}|(?:{'|'.join(keyword.kwlist)}|exec|print)\b)(?:"
+    r"(?:#{1,6} |[-*\u2022] |\d+[.)] )?[\"'(*_]*[A-Z][\w'\u2019-]*[,:]?(?: +[^\s=]+){2}|(?:\d+[.)] )?[A-Z]\w*[!,.]? +[a-z]\w*\b"
+    r"|[-*\u2022] +[a-z]|\*\*\w|`(?!``)|[^\x00-\x7f][^\n(=]*$|[\w(][\w(),'-]*(?: [\w(][\w(),'-]*){2,}$"
+    r"|[^\s=#][^\n=]*+(?:(?<=[.!?])|(?<=\w:)|(?<=[.!?]\r)|(?<=\w:\r))$)",
+    re.MULTILINE,
 )
+"""A line of a sentence or a list, which is neither Python nor a mistake in it."""
 
 
 def extract(reply: str, is_code: Callable[[str], bool], entry_point: str = "") -> tuple[str, Step]:
@@ -138,45 +156,38 @@ def extract(reply: str, is_code: Callable[[str], bool], entry_point: str = "") -
     is `compiles`, or another notion of it (a body behind a prompt); among several blocks the one that defines
     `entry_point` is taken.
     """
-    if word := _LEFT_OVER.match(reply):
-        text, step = extract(reply[word.end() :], is_code, entry_point)
-        if step != "none":
-            return text, "markers" if step == "as_is" else step
     is_all_code = len(reply) > PARSE_CAP or is_code(reply)
-    if is_all_code and not _BARE_MARKER.search(reply):
+    if is_all_code and not _BARE_MARKER.search(reply) and not _LEFT_OVER.match(reply):
         return next(_list_data(reply, entry_point), (reply, "as_is"))
-    if not is_all_code and (answer := _LAST_SIGNS.sub("", without_thoughts(reply))) != reply:
-        return extract(answer, is_code, entry_point)
-    first: tuple[str, Step] | None = (reply, "as_is") if is_all_code else None
-    begun: tuple[str, Step] | None = None
+    answers = [reply] if is_all_code else [_LAST_SIGNS.sub("", part) for part in _list_answers(reply)]
+    if answers != [reply]:
+        readings = [extract(answer, is_code, entry_point) for answer in answers]
+        bodies = [text for text, _ in readings if defines(text, entry_point) or text.lstrip("\r\n")[:1] in (" ", "\t")]
+        return max(readings, key=lambda reading: (reading[1] != "none", reading[0] in bodies))
     final: list[tuple[Step, str]] = []
     if entry_point and not is_all_code:
-        text, step = (
-            extract(answer, is_code, entry_point) if (answer := _DRAFT.sub("", reply)) != reply else ("", "none")
-        )
-        if step != "none" and defines(text, entry_point):
-            return text, step
-        tails = _FINAL.split(reply)[1:][-1:]
-        blocks = [
-            block
-            for part in tails
-            for nested in (False, True)
-            for block in islice(_list_blocks(part, nested=nested), 1)
-        ]
-        final = [
-            ("fence", text) for tag, text in blocks if _PYTHON_TAG.fullmatch(tag) and _is_definition(text, entry_point)
-        ]
+        answer = _DRAFT.sub("", reply)
+        if answer != reply and defines((reading := extract(answer, is_code, entry_point))[0], entry_point):
+            return reading
+        for part in reversed(_FINAL.split(reply)[1:]):
+            blocks = [block for nested in (False, True) for block in islice(_list_blocks(part, nested=nested), 1)]
+            final += [("fence", _LEFT_OVER.sub("", code)) for tag, code in blocks if _PYTHON_TAG.fullmatch(tag)]
+            final.append(("markers", _TAG.split(part, maxsplit=1)[0]))
+        final = [(step, text) for step, text in final if _is_definition(text, entry_point)]
+    others: dict[str, tuple[str, Step]] = {"used": (reply, "as_is")} if is_all_code else {}
     for step, text in itertools.chain(final, _candidates(reply)):
-        if not text.strip() or not is_code(text):
+        if not text.strip() or not is_code(text) or (step == "prose" and _BARE_MARKER.search(text)):
             continue
         if entry_point and not defines(text, entry_point):
-            first = first or (text, step)
+            others.setdefault("used", (text, step))
         elif step == "fence" and is_begun(text, entry_point):
-            begun = begun or (text, step)
+            others.setdefault("begun", (text, step))
+        elif step == "fence" and entry_point and not _is_definition(text, entry_point):
+            others.setdefault("bound", (text, step))
         else:
             return (_with_missing(text, reply) if step == "fence" else text), step
-    readings = itertools.chain(_list_last_resorts(reply, entry_point), list_beginnings(reply, is_code, entry_point))
-    return begun or first or next(readings, (reply, "none"))
+    resorts = itertools.chain(_list_last_resorts(reply, entry_point), list_beginnings(reply, is_code, entry_point))
+    return others[min(others, key=("bound", "begun", "used").index)] if others else next(resorts, (reply, "none"))
 
 
 def compiles(text: str) -> bool:
@@ -198,6 +209,7 @@ def defines(text: str, name: str) -> bool:
     return names is not None and name in names
 
 
+_DEFINITION = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _BINDING = ast.stmt | ast.alias | ast.ExceptHandler | ast.match_case | ast.withitem
 """What may bind names in the scope that it stands in, beside targets."""
 
@@ -208,7 +220,7 @@ def top_level_names(tree: ast.Module) -> set[str]:
     waiting: list[ast.AST] = list(tree.body)
     while waiting:
         node = waiting.pop()
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        if isinstance(node, _DEFINITION):
             names.add(node.name)
         elif isinstance(node, ast.Name):
             names.add(node.id)
@@ -245,9 +257,8 @@ def _list_blocks(reply: str, *, nested: bool = False) -> Iterator[tuple[str, str
                 continue
             # code without a fence around it may have one further in or behind words, in a text of its own
             is_plain = not fence["words"] and len(fence["inset"]) < 4 and not fence["inset"].strip()
-            if is_plain or (
-                not is_code and (not fence["words"] or (fence["tag"] and _PYTHON_TAG.fullmatch(fence["tag"])))
-            ):
+            is_python = fence["tag"] and _PYTHON_TAG.fullmatch(fence["tag"])
+            if is_plain or (not is_code and (is_python or not fence["words"])):
                 opener, lines, depth = fence, [], 0
             continue
         if fence is None or not fence["fence"].startswith(opener["fence"]):
@@ -283,7 +294,8 @@ def _unindent(lines: list[str], inset: str, end: str = "\n") -> str:
 def _list_python(reply: str) -> Iterator[str]:
     """Yield the fenced blocks that are Python by their tag."""
     for nested in (False, True):
-        yield from (code for tag, code in _list_blocks(reply, nested=nested) if _PYTHON_TAG.fullmatch(tag))
+        blocks = _list_blocks(reply, nested=nested)
+        yield from (_LEFT_OVER.sub("", code) for tag, code in blocks if _PYTHON_TAG.fullmatch(tag))
 
 
 def is_begun(text: str, entry_point: str) -> bool:
@@ -303,16 +315,7 @@ def is_begun(text: str, entry_point: str) -> bool:
     )
 
 
-_SUPPLYING = (
-    ast.Import
-    | ast.ImportFrom
-    | ast.FunctionDef
-    | ast.AsyncFunctionDef
-    | ast.ClassDef
-    | ast.Assign
-    | ast.AnnAssign
-    | ast.Try
-)
+_SUPPLYING = _DEFINITION | ast.Import | ast.ImportFrom | ast.Assign | ast.AnnAssign | ast.Try
 """Statements of other blocks that are put before code which uses what they bind."""
 
 
@@ -360,11 +363,11 @@ def _candidates(reply: str) -> Iterator[tuple[Step, str]]:
     if _MARKER.search(reply):
         for part in _MARKER.split(reply):
             yield "markers", part
-    texts = [reply]
+    texts = [_LEFT_OVER.sub("", reply)]
     start = _CODE_START.search(reply)
     if start and start.start() and _PROSE.search(reply, 0, start.start()):
         texts.append(reply[start.start() :])
-    for text in texts:
+    for text in [*texts, *islice(_list_python(reply), 4)]:
         yield "prose", text
         # Eight: prose later than that has code-like lines before it that do not parse either.
         for match in islice(_PROSE.finditer(text), 8):
@@ -374,12 +377,11 @@ def _candidates(reply: str) -> Iterator[tuple[Step, str]]:
 
 def _list_last_resorts(reply: str, entry_point: str) -> Iterator[tuple[str, Step]]:
     """Yield code that defines the entry point in blocks of other tags, and between other signs of a frame."""
-    parts: list[tuple[Step, str]] = [
-        ("fence", block)
-        for nested in (False, True)
-        for tag, block in _list_blocks(reply, nested=nested)
-        if not _PYTHON_TAG.fullmatch(tag)
-    ]
+    heres = islice(_HERE.finditer(reply), 8)
+    files = (re.split(rf"(?m)^{here[1]}\s*$", reply[here.end() :], maxsplit=1) for here in heres)
+    parts: list[tuple[Step, str]] = [("markers", file[0]) for file in files if file[1:]]
+    blocks = (*_list_blocks(reply), *_list_blocks(reply, nested=True))
+    parts += [("fence", block) for tag, block in blocks if not _PYTHON_TAG.fullmatch(tag)]
     parts += [("markers", part) for part in _FRAME.split(reply) if part != reply]
     for step, part in islice(parts, 64 if entry_point else 0):
         for _, text in _candidates(part):
@@ -390,9 +392,7 @@ def _list_last_resorts(reply: str, entry_point: str) -> Iterator[tuple[str, Step
     yield from _list_data(reply, entry_point)
     if compiles(reply):
         return
-    inline = [
-        (match["line"] or match["code"] or match["verb"]).strip() for match in islice(_INLINE.finditer(reply), 64)
-    ]
+    inline = ((part["line"] or part["code"] or part["verb"]).strip() for part in islice(_INLINE.finditer(reply), 64))
     readings = dict.fromkeys(code for code in inline if _is_definition(code, entry_point))
     # One that a sentence names is the answer; of several it is not known which.
     others = [*readings] if len(readings) == 1 else []
@@ -405,23 +405,25 @@ def list_beginnings(reply: str, is_code: Callable[[str], bool], entry_point: str
     """Yield code behind which a reply goes on: after a lone fence or a token of its model."""
     parts = [*islice(_TOKEN.split(reply), 8), *islice(_TAG.split(reply), 8)]
     parts += [block for part in parts[:4] for _, block in islice(_list_blocks(part), 4)]
-    parts += [_FENCE_LINE.split(part, maxsplit=1)[0] for part in parts]
-    parts = [part for part in dict.fromkeys(parts) if part.strip()]
-    for part in parts:
+    parts += [re.split(r"(?m)^[ \t]*(?:`{3}|~{3})", part, maxsplit=1)[0] for part in parts]
+    for part in dict.fromkeys(parts):
         is_whole = bool(entry_point) and defines(part, entry_point) and not is_begun(part, entry_point)
         is_body = part.lstrip("\r\n")[:1].isspace() or (not entry_point and _CODE_START.search(part))
-        if part != reply and (is_whole or (is_body and is_code(part))):
+        if part.strip() and part != reply and (is_whole or (is_body and is_code(part))):
             yield part, "markers"
 
 
 def _is_definition(text: str, name: str) -> bool:
     """Whether a module defines a function or class, and is not the inside of one."""
     tree = programs.parse(text) if len(text) <= PARSE_CAP and defines(text, name) else None
-    statements = tree.body if tree else []
-    lambdas = [node for node in statements if isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda)]
-    names = {ast.unparse(target) for node in lambdas for target in node.targets}
-    is_defined = name in names or any(getattr(node, "name", "") == name for node in statements)
-    return is_defined and not any(isinstance(node, ast.Return) for node in statements)
+    statements: list[ast.AST] = [*tree.body] if tree else []
+    for node in [node for node in statements if isinstance(node, ast.If | ast.Try | ast.With)]:
+        statements += ast.iter_child_nodes(node)
+    values = (ast.Lambda, *((ast.Attribute, ast.Call, ast.Name) if len(statements) > 1 else ()))
+    stores = (node for node in statements if isinstance(node, ast.Assign) and isinstance(node.value, values))
+    names = {ast.unparse(target) for node in stores for target in node.targets}
+    names |= {getattr(node, "name", "") for node in statements}
+    return name in names and not any(isinstance(node, ast.Return) for node in statements)
 
 
 def _list_data(reply: str, entry_point: str) -> Iterator[tuple[str, Step]]:
@@ -436,7 +438,8 @@ def _list_data(reply: str, entry_point: str) -> Iterator[tuple[str, Step]]:
                 parts += _list_texts(value)
     readings = dict.fromkeys(_LEFT_OVER.sub("", code) for part in parts for code in (part, *_list_python(part)))
     codes = [code for code in readings if _is_definition(code, entry_point) and not is_begun(code, entry_point)]
-    if len(codes) == 1 and not defines(reply, entry_point):
+    tree = programs.parse(textwrap.dedent(reply)) if codes else None
+    if len(codes) == 1 and all(isinstance(node, ast.Expr) for node in (tree.body if tree else ())):
         yield codes[0], "markers"
 
 
@@ -454,17 +457,11 @@ def _list_texts(value: object) -> Iterator[str]:
 
 def _list_disguised(reply: str) -> Iterator[str]:
     """Yield code of which a reply shows each line behind a sign, or that stands in another format."""
-    blocks = [(tag, block) for tag, block in islice(_list_blocks(reply), 16)]
-    for tag, block in [("json", reply), *blocks]:
-        if tag.lower() == "json" and block.lstrip().startswith("{"):
-            with contextlib.suppress(ValueError, RecursionError):
-                yield from (value for value in json.loads(block).values() if isinstance(value, str))
-        elif (lines := block.split("\n")) and all(line[:1] in "+- @\\" for line in lines):
+    for block in (reply, *(block for _, block in islice(_list_blocks(reply), 16))):
+        lines = block.split("\n")
+        if all(line[:1] in "+- @\\" for line in lines):
             yield "\n".join(line[1:] for line in lines if line[:1] in "+ " and not line.startswith("+++"))
-        yield _MAGIC.sub("", block)
-    for here in islice(_HERE.finditer(reply), 8):
-        if end := re.compile(rf"^{here[1]}\s*$", re.MULTILINE).search(reply, here.end()):
-            yield reply[here.end() : end.start()]
+        yield re.sub(r"(?m)^[%!][^\n]*\n", "", block)  # without commands to a notebook
     typed = [line.rstrip("\r") for _, line in _SHELL.findall(reply)]
     session = programs.parse("\n".join(typed))
     # without the expressions of which the shell showed the values
@@ -493,17 +490,17 @@ def _list_disguised(reply: str) -> Iterator[str]:
 # The answer in a reply that is written in another language than Python: no parser, only lines.
 
 _SPACE = re.compile(r"\s+")
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"\b[^\W\d]\w*+")
 _IMPORT = re.compile(r"\s*+(?:(?:using|import|use)\s[^()]*+|#\s*+include\b.*+)")
+_GO_HEAD = re.compile(r'^(?:package\s+\w+|import\s*(?:\([^)]*\)|"[^"\n]*"))[^\S\n]*\n?', re.MULTILINE)
 _COMMENT = ("//", "#", "--", ";", "%", "*", "/*")
 _BEGINS_BLOCK = re.compile(r"^\s*+(?:local\s+)?(?:function|def|class|module)\b")
-_DEFINED = re.compile(
-    r"\b(?:class|struct|enum|interface|trait|type|impl(?:\s++\w++\s++for)?|record|def|sub|function)\s++(\w++)"
-)
-_ASSIGNED = re.compile(r"\b(\w++)\s*+(?:<[^()<>]*+>\s*+)?[(=]")
-_KEYWORDS = frozenset(
-    ("catch", "def", "fn", "for", "func", "function", "if", "main", "return", "sub", "switch", "while")
-)
+_ENDS_HEAD = re.compile(r"(?<=[\w>\]])(?<!derive)\(|=|<-|\{[ \t]*$|\n(?=[\s{])", re.MULTILINE)
+"""Where a definition has named what it defines: its parameters, its value or its body begin."""
+_NAMED = re.compile(r"\b[^\W\d]\w*+(?=\s*+(?:\Z|(?!::|\.)[^\w\s]))")
+_STATEMENT = re.compile(r"\A(?:[\w.:$>-]+\((?!\)\s*\{)|(?:done|echo|else|esac|fi|for|foreach|if|print|puts|while)\b)")
+_PLAIN = {"const", "enum", "extern", "func", "function", "init", "static", "struct", "union", "var"}
+"""What may begin a definition without a name of its own."""
 
 
 def extract_answer(
@@ -533,14 +530,11 @@ def extract_answer(
     closed_by_tests = tests.lstrip().startswith("}")
     lines = code.split("\n")
     first_line = next((number for number, line in enumerate(lines) if begun and _same(line, begun)), None)
-    if first_line is None and begun:
+    if first_line is None and "(" in begun:
         # The same definition with other parameters; one that ends in a semicolon only declares.
-        name, bracket, _ = _SPACE.sub("", begun).partition("(")
-        for number, line in enumerate(lines) if bracket else ():
-            other, other_bracket, rest = _SPACE.sub("", line).partition("(")
-            if other_bracket and name == other and not rest.endswith(";"):
-                first_line = number
-                break
+        name, bare = _SPACE.sub("", begun).partition("(")[0], [_SPACE.sub("", line) for line in lines]
+        whole = (number for number, line in enumerate(bare) if line.startswith(f"{name}(") and line[-1] != ";")
+        first_line = next(whole, None)
     if not begun or first_line is None:
         prompt_lines = prompt.split("\n")
         heads = enumerate(_blank_texts(prompt, prompt).split("\n") if raw else [])
@@ -549,7 +543,7 @@ def extract_answer(
             end = _find_end(blank, inset, by_brace=prompt_lines[index].rstrip().endswith("{"))
             if end is not None and (closed_by_tests or not inset):
                 code = "\n".join([*lines[: end + 1 - closed_by_tests], ""])
-                helpers = _list_used(lines, blank, end, inset, _name(prompt_lines[index]))
+                helpers = _list_used(lines, blank, end, prompt_lines[index])
                 prompt = "\n".join([*prompt_lines[:index], *helpers, *prompt_lines[index:]])
         is_complete = bool(begun) and bool(re.search(rf"\b{re.escape(_name(begun))}\s*[(<=]", code)) and step == "fence"
         return (code, step, "whole") if is_complete or not prompt else (prompt + code, step, "completion")  # type: ignore[return-value]
@@ -557,38 +551,38 @@ def extract_answer(
     before = prompt[: prompt.rstrip().rfind("\n") + 1]
     outermost = [line for line in before.split("\n") if line[:1].strip() and _WORD.search(line)]
     frame = [line for line in outermost if not line.startswith(_COMMENT) and not _IMPORT.fullmatch(line)]
-    if frame and not any(_same(line, other) for line in head for other in frame):
+    go_head, packages = "", list[str]()
+    if before.startswith("package ") and any(line.startswith("package ") for line in head):
+        # Go allows one package clause, imports only behind it, each of them once and none that is not used.
+        packages = re.findall(r'"([^"\n]+)"', "".join(_GO_HEAD.findall("\n".join(head))))
+        others = _GO_HEAD.sub("", "\n".join(head)).split("\n")
+        go_head, head = before, [line for line in others if not (line.startswith("//") and line in outermost)]
+    elif frame and not any(_same(line, other) for line in head for other in frame):
         head = [before.rstrip("\n"), *head]
     else:
         lines_known = {_SPACE.sub("", line) for line in head}
         imports = (line for line in before.split("\n") if _IMPORT.fullmatch(line))
         head = [*(line for line in imports if _SPACE.sub("", line) not in lines_known), *head]
-    body = lines[first_line:]
-    blank = _blank_texts("\n".join(body), prompt).split("\n")
-    inset = _inset(body[0])
+    # A Lua module ends with what it returns: tests behind that would be no code.
+    body = re.sub(rf"\nreturn {re.escape(_name(begun))}\s*\Z", "", "\n".join(lines[first_line:])).split("\n")
+    blank, inset = _blank_texts("\n".join(body), prompt).split("\n"), _inset(body[0])
     is_open = "".join(blank[:2] if blank[0].rstrip().endswith(")") else blank[:1]).rstrip().endswith("{")
-    ends = (
-        number
-        for number, line in enumerate(blank)
-        if is_open and number and line.rstrip() in (f"{inset}}}", f"{inset}}};")
-    )
-    if (end := next(ends, None)) is not None:
-        head += _list_used(body, blank, end, inset, _name(begun))
+    closing = (f"{inset}}}", f"{inset}}};")
+    end = next((number for number, line in enumerate(blank) if is_open and number and line.rstrip() in closing), None)
+    if end is not None:
+        head += _list_used(body, blank, end, body[0])
         body = body[: end + 1 - closed_by_tests]
         if not closed_by_tests and inset:  # the class around it, if there is one, ends with it
             program = _blank_texts("\n".join([*head, *body]), prompt)
             body += ["}"] * (program.count("{") - program.count("}"))
-    return "\n".join([*head, *body]) + "\n", step, "whole"  # type: ignore[return-value]  # one of the two
+    program = go_head + with_imports("\n".join([*head, *body, ""]), go_head, packages)
+    return program, step, "whole"  # type: ignore[return-value]  # one of the two
 
 
 def with_imports(text: str, setup: str, packages: Sequence[str]) -> str:
     """Return a text in Go behind the imports of those packages that it uses and that neither it nor its set-up imports."""
-    imports_wanted = (
-        package
-        for package in packages
-        if re.search(rf"\b{package.rpartition('/')[2]}\.", text) and f'"{package}"' not in setup + text
-    )
-    return "".join(f'import "{package}"\n' for package in imports_wanted) + text
+    used = (path for path in packages if re.search(rf"\b{path.rpartition('/')[2]}\.", text))
+    return "".join(f'import "{path}"\n' for path in used if f'"{path}"' not in setup + text) + text
 
 
 def _same(line: str, other: str) -> bool:
@@ -602,12 +596,10 @@ def _name(line: str) -> str:
 
 
 def _extract_fenced(reply: str, begun: str) -> tuple[str, str]:
-    blocks = [code for _, code in _list_blocks(reply)]
-    if not blocks:
-        return reply, "as_is"
-    with_it = [block for block in blocks if begun and any(_same(line, begun) for line in block.split("\n"))]
-    named = [block for block in blocks if begun and _name(begun) in block]
-    return (with_it or named or blocks)[0], "fence"
+    answer, head = _DRAFT.sub("", reply) or reply, _SPACE.sub("", begun).removesuffix("{")
+    blocks = [code for part in (*reversed(_FINAL.split(answer)[1:]), answer, reply) for _, code in _list_blocks(part)]
+    blocks.sort(key=lambda block: (head not in _SPACE.sub("", block), _name(begun) not in block))
+    return (blocks[0], "fence") if blocks else (answer, "as_is")
 
 
 def _inset(line: str) -> str:
@@ -627,27 +619,42 @@ def _find_end(lines: list[str], inset: str, *, by_brace: bool) -> int | None:
     return None
 
 
-def _list_used(lines: list[str], blank: list[str], end: int, inset: str, name: str) -> list[str]:
-    """Return the lines of those definitions behind an answer's end, as far in as itself, that it or they use."""
-    parts: list[list[int]] = [[]]
+def _list_used(lines: list[str], blank: list[str], end: int, begun: str) -> list[str]:
+    """Return the lines of what stands behind an answer's end, as far in as its first line, that it or they use.
+
+    A part is used by the names in its head or, where that has none of its own, by any of its words.
+    """
+    inset, name, known, parts = _inset(begun), _name(begun), set(_WORD.findall(begun)), list[list[int]]()
     for number, line in enumerate(blank[end + 1 :], end + 1):
-        outer = len(_inset(line)) - len(inset)
-        if line.strip() and (outer < 0 or (not outer and line.lstrip()[0] not in "{}])" and line.strip() != "end")):
+        before, is_inner = blank[number - 1].rstrip(), not line.strip() or _inset(line) > inset
+        if not line.startswith(inset) and line.strip():
+            break
+        is_open = _inset(before) == inset and before[-1:] not in (*";})", "") and not re.search("=|end$", before)
+        if not is_inner and not is_open and not re.match(r"\s*(?:[]{})]|end$)", line):
             parts.append([])
-        parts[-1].append(number)
+        for part in parts[-1:]:
+            part.append(number)
     by_name: dict[str, list[int]] = {}
-    texts = ["\n".join(blank[number] for number in part) for part in parts]
-    for index, text in enumerate(texts[1:], 1):
-        head = text.partition("\n")[0]
-        if _inset(head) == inset and not {name, "main"} & set(_WORD.findall(head)) and re.search(r"[{=]|\bend\b", text):
-            for defined in {*_DEFINED.findall(text), *_ASSIGNED.findall(head)} - _KEYWORDS:
-                by_name.setdefault(defined, []).append(index)
-    indexes, waiting = set[int](), ["\n".join(blank[:end])]
+    texts = ["\n".join(blank[number][len(inset) :] for number in part) for part in parts]
+    for index, text in enumerate(texts):
+        stop, words = _ENDS_HEAD.search(text), _WORD.findall(text)
+        head, has_body = text[: stop.start()] if stop else text, bool(re.search(r"\{|\bend\b", text))
+        named = re.findall(r"\bdef\s+(?:self\.)?(\w+)" if has_body else r"\b(\w+)\s*(?:=|<-)", text)
+        if not named and not (stop and stop[0] == "(" and has_body):
+            named = _WORD.findall(head)[1:]
+        names = {*_NAMED.findall(head), *named} - _PLAIN or set(words)
+        if _STATEMENT.match(text):  # of PHP's constants the names are texts
+            names = set(re.findall(r"\Adefine\(\W(\w+)", lines[parts[index][0]]))
+        elif name in (names if has_body else words) and not re.match(rf"{re.escape(name)}[.\[][^(=]*=", text):
+            continue  # it defines the answer anew, or tries it
+        for defined in names - known if "main" not in names else ():
+            by_name.setdefault(defined, []).append(index)
+    indexes, waiting = set[int](), _WORD.findall("\n".join(blank[:end]))
     while waiting:
-        for word in set(_WORD.findall(waiting.pop())) & by_name.keys():
-            for index in by_name.pop(word):
+        for index in by_name.pop(waiting.pop(), ()):
+            if index not in indexes:
                 indexes.add(index)
-                waiting.append(texts[index])
+                waiting += _WORD.findall(texts[index])
     return [lines[number] for index in sorted(indexes) for number in parts[index]]
 
 

@@ -115,6 +115,25 @@ WENT_ON = {
     "a tag with more": f'<answer lang="py">\n{CODE}</answer>',
     "a correction": f"First:\n```python\n{WRONG}```\nThat is wrong. Corrected:\n{BLOCK}",
     "a stub that gives None": f"Signature:\n```python\ndef add(a, b):\n    return None  # to do\n```\n\nFinal:\n{BLOCK}",
+    "a greeting": f"Sure! Here's the code:\n\n{CODE}",
+    "a greeting alone": f"Okay!\r\n\r\n{CODE}",
+    "small letters": f"here is the code:\n\n{CODE}\nit adds one to the other.\n",
+    "signs": f"\u2728 Here you go:\n\n{CODE}\n`add(1, 2)` returns 3",
+    "a short end": f"{CODE}\nDone!",
+    "a list": f"{CODE}\n- adds them\n- returns that\n",
+    "a title behind": f"{CODE}\n**Explanation:** it adds them",
+    "a fence that is not closed": f"```python\n{CODE}\nThis function adds both numbers.\n",
+    "a fence that is closed badly": f"```python\n{CODE}``\n",
+    "a word of the fence on its line": f"Sure:\n```\npython\n{CODE}```\nDone.",
+    "a thought behind": f"{BLOCK}\n<think>\nIs it right? Yes.\n</think>\nThe function above adds them.",
+    "a thought behind bare code": f"<think>So.</think>{CODE}\n<think>\nIs it right? Yes.\n</think>",
+    "an import before": f"Use it:\n```python\nfrom solution import add\nprint(add(1, 2))\n```\nCode:\n{BLOCK}",
+    "a result before": f"This gives:\n```\nadd = 2\n```\nby:\n{BLOCK}",
+    "a loop before": f"Not:\n```python\nfor add in range(3):\n    print(add)\n```\nbut:\n{BLOCK}",
+    "another name": f"```python\n{CODE.replace('add', 'plus')}\nadd = plus\n```\nOr so:\n```python\n{WRONG}```\n",
+    "a condition": f"```python\nif True:\n{textwrap.indent(CODE, '    ')}```\nOr so:\n```python\n{WRONG}```\n",
+    "a body behind thoughts": f"<think>a</think>\n```python\n{WRONG}```\n<think>no</think>\n{BODY}",
+    "a here document alone": f"```bash\ncat > add.py <<'EOF'\n{CODE}EOF\n```\n",
     "a draft": f"<reasoning>\n```python\n{WRONG}```\n</reasoning>\n<answer>\n{BLOCK}</answer>",
 }  # fmt: skip
 
@@ -168,6 +187,14 @@ ANNOUNCED = {
     "a script": f"{OTHER}\nHere\u2019s the corrected Python script:\n{BLOCK}",
     "bold letters": f"{OTHER}\n**Final answer:**\n{BLOCK}",
     "a title": f"{OTHER}\n### Corrected code:\n{BLOCK}",
+    "a title alone": f"## Draft\n\n{OTHER}\n## Final Solution\n\n{BLOCK}",
+    "bold letters alone": f"{OTHER}\n**Final Answer**\n{BLOCK}",
+    "what it is": f"The buggy code is:\n{OTHER}\nThe fixed code is:\n\n{BLOCK}",
+    "two words": f"{OTHER}\nHere is the final, corrected version of the function:\n\n{BLOCK}",
+    "an answer": f"{OTHER}\n### Answer: (use the provided format with backticks)\n\n{BLOCK}",
+    "a tag": f"First idea:\n{OTHER}\n<answer>\n{BLOCK}</answer>\nA test:\n```python\nadd(1, 2)\n```\n",
+    "a tag around bare code": f"First idea:\n{OTHER}\n<solution>\n{CODE}</solution>\nAs you see.",
+    "an announced result": f"Corrected:\n{BLOCK}\nFinal answer:\n```\n3\n```\nDo not write:\n{OTHER}",
 }
 
 
@@ -196,6 +223,14 @@ WRAPPED = {
     "a thought in brackets": f"[THINK]A draft:\n{OTHER}[/THINK]\n{BLOCK}",
     "a thought in triangles": f"\u25c1think\u25b7So\n{OTHER}\nno\u25c1/think\u25b7{BLOCK}",
     "a thought in tokens": f"<|begin_of_thought|>\n{OTHER}<|end_of_thought|>\n<|begin_of_solution|>\n{BLOCK}<|end_of_solution|>",
+    "a loud thought": f"<THINK>\n{OTHER}</THINK>\n{BLOCK}",
+    "thoughts": f"<Thought>\nso\n</Thought>\n<reflection>\n{OTHER}</reflection>\n<output>\n{BLOCK}</output>",
+    "a channel": f"<|channel|>analysis<|message|>We try\n{OTHER}<|end|><|start|>assistant<|channel|>final<|message|>The answer:\n\n{BLOCK}",
+    "a channel without its signs": f"analysisWe could do\n{OTHER}assistantfinal{BLOCK}",
+    "a start": f"<|START_THINKING|>Maybe\n{OTHER}<|END_THINKING|><|START_RESPONSE|>{BLOCK}<|END_RESPONSE|>",
+    "a turn": f"<|im_start|>user\nFix this:\n{OTHER}<|im_end|>\n<|im_start|>assistant\n{BLOCK}<|im_end|>\n",
+    "a turn with a head": f"<|start_header_id|>user<|end_header_id|>\n\n{OTHER}<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n{BLOCK}",
+    "an instruction": f"[INST] Fix this:\n{OTHER}[/INST]\n{BLOCK}",
     "an analysis": f"<analysis>\n{OTHER}</analysis>\n{BLOCK}",
 }
 
@@ -213,10 +248,13 @@ def test_an_exam_finds_code_in_data_quotes_and_behind_thoughts_of_any_tag(tmp_pa
         f"CASES = {json.dumps([CODE])}\ndef add(a, b):\n    return a\n",
         f"text = {json.dumps(CODE)}\nprint(text)\n",
         "python\nis a language.",
+        "    lines = (\n        [\n            'def add(a, b):', '    return a'\n        ]\n    )\n    return lines * b\n".replace(
+            "'", '"'
+        ),
     ],
 )
 def test_what_is_more_than_data_or_holds_two_answers_is_left_as_it_is(reply):
-    assert extract(reply, compiles, "add")[0] == reply
+    assert extract(reply, lambda text: compiles(text) or compiles(f"def add(a, b):\n{text}"), "add")[0] == reply
 
 
 def test_an_exam_takes_a_later_block_only_where_a_sentence_announces_that_it_counts(tmp_path):
@@ -228,6 +266,9 @@ def test_an_exam_takes_a_later_block_only_where_a_sentence_announces_that_it_cou
     [
         f"{CODE}def g(y:\n    return y\n\nprint(add(1, 2))\n",  # broken, and not by its end
         f"{CODE}\nx = = 1\n",
+        f"{CODE}\nprint 'solution'\n",
+        f"{CODE}\nfunc plus(a, b):\n    return a\n",
+        f"x = = 1\n{CODE}",
         "def add(a, b):\n    return (a +",
         f"{CODE}\ndef add(a, b):\n    return (a +",  # which of them is meant is not known
         "def add(a, b):\n    return both(a, b)\n\ndef both(a, b):\n    return (a +",
@@ -424,7 +465,9 @@ def test_of_two_blocks_that_define_the_name_the_first_is_the_answer():
     assert extract(f"```python\n{RIGHT}```\nOr so:\n```python\n{WRONG}```\n", compiles, "add")[0] == RIGHT
 
 
-@pytest.mark.parametrize("sign", ["</think>", "<think>", "'", '"</think>', "```\n</think>", "<think>\n</think>", " "])
+@pytest.mark.parametrize(
+    "sign", ["</think>", "<think>", "'", '"</think>', "```\n</think>", "<think>\n</think>", "<think>a</think>b", " "]
+)
 def test_a_reply_of_nothing_but_tags_is_read_once(sign):
     began = time.monotonic()
     without_thoughts(sign * 100_000 + "</think>")

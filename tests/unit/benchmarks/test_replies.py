@@ -44,6 +44,32 @@ def test_a_line_that_only_looks_like_an_import_is_not_taken_from_the_prompt():
     assert text == 'import (\n    "testing"\n)\n\n// use it\nfunc twice(x int) int {\n  return 2 * x\n}\n'
 
 
+@pytest.mark.parametrize("package", ["main", "twice_test"])
+@pytest.mark.parametrize("imports", ['import "fmt"\nimport "strings"\n', 'import (\n\t"fmt"\n\t"os"\n\t"strings"\n)\n'])
+def test_a_whole_program_in_go_has_one_package_and_each_import_that_is_used_once(package, imports):
+    before = 'package twice_test\n\nimport (\n    "testing"\n    "fmt"\n)\n\n// twice\n'
+    code = "func half(s string) string {\n\treturn strings.ToUpper(s)\n}\n\nfunc twice(t string) string {\n\treturn half(t)\n}\n"
+    own = "\nfunc main() {\n\tfmt.Println(twice(os.Args[1]))\n}\n"
+
+    text, _, form = extract_answer(
+        f"```go\npackage {package}\n\n{imports}\n{code}{own}```",
+        before + "func twice(s string) string {\n",
+        "func Test() { }\n",
+    )
+
+    assert form == "whole"
+    assert text == before + 'import "strings"\n\n\n' + code
+
+
+def test_a_lua_module_does_not_return_before_the_tests():
+    prompt = "-- twice\nlocal function twice(x)\n"
+    code = "local function twice(n)\n  return 2 * n\nend\n"
+
+    text, _, form = extract_answer(f"```lua\n{code}\nreturn twice\n```", prompt, "lu = require('luaunit')\n")
+
+    assert (text.rstrip("\n"), form) == (code.rstrip("\n"), "whole")
+
+
 JAVA = "import java.util.*;\nimport org.javatuples.*;\nclass Problem {\n    // twice\n    public static long twice(String string) {\n"
 JAVA_TESTS = "    }\n    public static void main(String[] args) { }\n}\n"
 
@@ -134,6 +160,73 @@ def test_an_answer_ends_with_its_definition_and_keeps_what_it_uses_from_behind(n
     assert form == "whole"
     assert helper in repeated
     assert name == "lua" or repeated.endswith(helper + last + body)
+
+
+USED = {
+    "go": {
+        "use(one)": "const (\n    one = 1\n    two = 2\n)",
+        "max2(x, x)": "func max2[T int | float64](a, b T) T {\n    return a\n}",
+        "more(ints{x})": "type ints []int\n\nfunc (h ints) Len() int { return len(h) }\n\nfunc more(h ints) int {\n    return h.Len()\n}",
+        "x + last": "var last int\n\nfunc init() {\n    last = 1\n}",
+    },
+    "js": {
+        "x + STEP": "const { STEP } = { STEP: 1 };",
+        "x + b": "const [a, b] = [1, 2];",
+        "x + table.one": "var table = {};\n(function () {\n  table.one = 1;\n})();",
+        "x + twice.step": "twice.step = 1;",
+        "x + Shape.one": "class Shape {\n  static one = 1;\n}",
+    },
+    "php": {"$x + STEP": "define('STEP', 1);"},
+    "rs": {
+        "P { v: x }.clone().v": "#[derive(Clone)]\nstruct P {\n    v: i64,\n}",
+        "P::new(x)": "struct P<T> {\n    v: T,\n}\n\nimpl<T: Copy + Into<i64>> P<T> {\n    fn new(v: T) -> T { v }\n}\n\nimpl core::fmt::Display for P<i64> {\n}",
+        "x + STEP as i64": "const STEP: u8 = 1;",
+        "x + STEPS[0] as i64": "static STEPS: [u8; 1] = [1];",
+        "HashMap::new().len()": "use std::collections::HashMap;",
+        "help(x)": "fn help<T>(n: T) -> i64\nwhere\n    T: Into<i64>,\n{\n    n.into()\n}",
+    },
+    "cpp": {
+        "x + steps[0]": "int steps[] = {1, 2};",
+        "help(x)": "#define STEP 1\nlong\nhelp(long x)\n{\n    return x + STEP;\n}",
+    },
+    "r": {"as.binary(x)": "as.binary <- function(n) {\n  n\n}"},
+    "sh": {'add "$1"': "add() {\n    echo $(( $1 + 1 ))\n}"},
+}  # fmt: skip
+"""By language: what an answer says, and what stands behind it that it needs for that."""
+BEGUN = {
+    "go": "package main\n\n// twice\nfunc twice(x int) int {\n", "js": "// twice\nfunction twice(x) {\n", "php": "<?php\n// twice\nfunction twice($x) {\n",
+    "rs": "fn twice(x: i64) -> i64 {\n", "cpp": "// twice\nlong twice(long x) {\n", "r": "# twice\ntwice <- function(x) {\n", "sh": "#!/bin/bash\n# twice\ntwice() {\n",
+}  # fmt: skip
+UNUSED = {
+    "go": "func TestTwice(t *testing.T) {\n    if twice(1) != 2 {\n        t.Error(one)\n    }\n}", "js": "let x = 3;\nconst sum = twice(x);\nconsole.log(sum);\nif (sum) {\n  console.log(STEP);\n}",
+    "php": "$x = 3;\n$sum = twice($x);\necho STEP;", "rs": "fn main() {\n    println!(twice(STEP));\n}", "cpp": "int main() {\n    return twice(1);\n}", "r": "x <- c(1, 2)\nprint(twice(x))",
+    "sh": 'if [ "$1" ]; then\n    twice "$1"\nfi\necho "$(add 2)"',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "call"), [(name, call) for name, parts in USED.items() for call in parts])
+def test_what_an_answer_needs_from_behind_its_end_is_kept_and_its_own_tests_are_not(name, call):
+    prompt, part = BEGUN[name], USED[name][call]
+    before, last = prompt[: prompt.rstrip().rfind("\n") + 1], prompt.rstrip().rpartition("\n")[2] + "\n"
+    body = f"    return {call}\n}}\n"
+
+    text, _, form = extract_answer(f"```\n{prompt}{body}\n{part}\n\n{UNUSED[name]}\n```\n", prompt, "\ntest()\n")
+
+    assert (squeeze(text), form) == (squeeze(f"{before}{part}\n{last}{body}"), "whole")
+
+
+def test_the_answer_of_another_language_is_found_behind_a_draft_and_a_final_mark():
+    prompt, wrong, right = (
+        "fn f(n: i64) -> i64 {\n",
+        "fn f(n: i64) -> i64 {\n    n\n}\n",
+        "fn f(n: i64) -> i64 {\n    n + 1\n}\n",
+    )
+
+    for head in ("", "Final answer:\n", "## Final Solution\n\n", "<answer>\n"):
+        text, _, _ = extract_answer(f"```rust\n{wrong}```\n\n{head}```rust\n{right}```\n", prompt, "\ntest()\n")
+        assert text == (right if head else wrong)
+    for thought in (f"<THINK>\n```\n{wrong}```\n</THINK>\n", f"analysisOr\n```\n{wrong}```\nassistantfinal"):
+        assert extract_answer(f"{thought}```rust\n{right}```\n", prompt, "\ntest()\n")[0] == right
 
 
 def test_tests_of_an_answers_own_are_not_kept_because_they_loop():
