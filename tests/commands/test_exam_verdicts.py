@@ -279,18 +279,21 @@ OWN_WORDS = [
     "assert Shop().price('x') == 3",
     "assert Shop.PRICES == {'x': 3} and len(Shop.PRICES) == 1 and Shop.PRICES.get('y') is None",
     "wanted = {'x': 3}\nassert Shop.PRICES == wanted and Shop().price('x') == wanted['x']",
-    "for name in Shop.PRICES:\n    assert Shop().price(name) == 3",
-    "assert Shop().price(list(Shop.PRICES)[0]) == 3",
     "shop = Shop()\nshop.LIMIT = 9\nassert shop.LIMIT == 9 and shop.price('x') == 3",
-    "shop = Shop()\nbefore = shop.sold\nassert shop.price('x') == 3 and shop.sold == before and shop.sold - len([]) == 0",
 ]
 """Tests of the same class that know by themselves what is right."""
+CHOSEN = [
+    "for name in Shop.PRICES:\n    assert Shop().price(name) == 3",
+    "assert Shop().price(list(Shop.PRICES)[0]) == 3",
+    "shop = Shop()\nbefore = shop.sold\nassert shop.price('x') == 3 and shop.sold == before and shop.sold - len([]) == 0",
+]
+"""Those that know it, and let the class say what they ask."""
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["with a reference", "alone"])
-def test_a_pass_that_expects_a_constant_of_the_tested_class_shows_that_it_is_the_prompts(tmp_path, known):
+def test_a_pass_that_expects_a_constant_of_the_tested_class_is_unchecked(tmp_path, known):
     problems, answers = [], []
-    for at, test in enumerate([*RULED, *OWN_WORDS]):
+    for at, test in enumerate([*RULED, *OWN_WORDS, *CHOSEN]):
         check = f"def check(candidate):\n{textwrap.indent(test, '    ')}\n"
         row = {"task_id": f"t{at:02}", "prompt": SHOP, "entry_point": "Shop", "test": check}
         problems.append({**row, **({"canonical_solution": "        return self.PRICES[name]\n"} if known else {})})
@@ -299,10 +302,11 @@ def test_a_pass_that_expects_a_constant_of_the_tested_class_shows_that_it_is_the
     found = rows(hold(tmp_path, problems, answers))
 
     labels = [{test["verdict"] if test["passed"] else "failed" for test in row["test_details"]} for row in found]
-    assert all(label <= {"separated", "unchecked"} for label in labels[: 2 * len(RULED) : 2])
+    assert labels[::2] == [{"unchecked"}] * len(RULED) + [{"separated"}] * len(OWN_WORDS) + [{"unchecked"}] * len(
+        CHOSEN
+    )
     assert [label - {"failed"} for label in labels[1 : 2 * len(RULED) : 2]] == [{"unchecked"}] * len(RULED)
-    assert labels[2 * len(RULED) :: 2] == [{"separated"}] * len(OWN_WORDS)
-    assert labels[2 * len(RULED) + 1 :: 2] == [{"failed"}] * len(OWN_WORDS)
+    assert labels[2 * len(RULED) + 1 :: 2] == [{"failed"}] * len(OWN_WORDS + CHOSEN)
 
 
 def test_a_pass_that_expects_what_the_prompt_makes_of_the_tested_class_is_unchecked(tmp_path):
@@ -317,7 +321,7 @@ def test_a_pass_that_expects_what_the_prompt_makes_of_the_tested_class_is_unchec
     found = rows(hold(tmp_path, problems, answers))
 
     labels = [(test["passed"], test["verdict"]) for row in found for test in row["test_details"]]
-    assert labels == [(True, "unchecked"), (True, "unchecked"), (True, "separated"), (False, "in_process")]
+    assert labels == [(True, "unchecked")] * 3 + [(False, "in_process")]
 
 
 def test_a_method_whose_head_ends_the_prompt_leaves_the_constants_before_it_to_the_tests(tmp_path):
@@ -675,8 +679,7 @@ COPIED = {
     },
     **{
         f"a constant of the class expected {how}": (
-            before + RATED, f"    {test}\n", "        return x * self.RATE\n", "        return x * self.RATE\nShop.RATE = 2\n",
-            "??" if "another class" in how else "~?" if "many arguments" in how else "s?",
+            before + RATED, f"    {test}\n", "        return x * self.RATE\n", "        return x * self.RATE\nShop.RATE = 2\n", "??",
         )
         for how, (before, test) in RATES.items()
     },
@@ -709,7 +712,7 @@ COPIED = {
     ),
     "a name bound in a comprehension": (
         f"{SALES}def f(x):\n", "    assert candidate(3) == 3 * Scale.factor\n    assert [Scale for Scale in [1]] == [1]\n",
-        "    return x * Scale.factor\n", "    return 0\nclass Scale:\n    factor = 0\n", "s?",
+        "    return x * Scale.factor\n", "    return 0\nclass Scale:\n    factor = 0\n", "??",
     ),
     "a helper called like a method that reads": (
         f"{SALES}TABLE = {{'a': 1}}\ndef get(table): table['limit'] = Scale.factor\nget(TABLE)\ndef f(x):\n",
@@ -724,7 +727,7 @@ COPIED = {
     ),
     "what a loop over items reads": (
         f"{STOCK}def f(k):\n", "    for name in STOCK: assert candidate(name) == STOCK[name]['n']\n", "    return STOCK[k]['n']\n",
-        "    STOCK[k]['n'] = 0\n    return 0\n", "s?",
+        "    STOCK[k]['n'] = 0\n    return 0\n", "??",
     ),
     "a cache that no test names": ("MEMO = {}\ndef f(x):\n", "    assert candidate(3) == 6\n", "    return MEMO.setdefault(x, 2 * x)\n", "    return 0\n", "s0"),
     "a helper with a cache": (
@@ -774,17 +777,17 @@ COPIED = {
     ),
     **{
         f"a constant of the class: {line}": (
-            SHOP_OF.format(line), PRICED.format(name), f"        return x * Shop.{name}\n", SHOP_OF.format(line.replace("6", "0")) + "        return 0\n", "??" if "class" in line else "s?"
+            SHOP_OF.format(line), PRICED.format(name), f"        return x * Shop.{name}\n", SHOP_OF.format(line.replace("6", "0")) + "        return 0\n", "??"
         )
         for line, name in [("RATE = 6", "RATE"), ("if True: RATE = 6", "RATE"), ("class Rates: VAT = 6", "Rates.VAT"), ("(RATE := 6)", "RATE")]
     },
     "a constant of the class by another name": (
         SHOP_OF.format("rate = 6"), "    for kind in [candidate]: assert kind().price(3) == 3 * kind.rate\n", "        return x * Shop.rate\n",
-        SHOP_OF.format("rate = 0") + "        return 0\n", "s?",
+        SHOP_OF.format("rate = 0") + "        return 0\n", "??",
     ),
     "a constant of the class in a condition": (
         SHOP_OF.format("RATE = 6"), "    assert not candidate().price(3) - 3 * Shop.RATE\n", "        return x * Shop.RATE\n",
-        SHOP_OF.format("RATE = 0") + "        return 0\n", "s?",
+        SHOP_OF.format("RATE = 0") + "        return 0\n", "??",
     ),
 }  # fmt: skip
 """Prompts, a test of each, a right answer, a wrong one, and what becomes of both, as in `GIVEN`."""
@@ -882,8 +885,7 @@ def test_passes_with_copies_of_the_prompts_objects_alone_are_separated(tmp_path,
         for row in found
     ]
     assert dict(zip(cases, map("".join, zip(seen[::2], seen[1::2], strict=True)), strict=True)) == {
-        name: case[-1].replace("!", "0" if known else "?").replace("~", "s" if known else "?")
-        for name, case in cases.items()
+        name: case[-1].replace("!", "0" if known else "?") for name, case in cases.items()
     }
 
 

@@ -266,7 +266,7 @@ def test_a_choice_is_found_by_its_whole_text_and_an_empty_one_by_none(choices, r
     ("name", "options", "words"),
     [
         ("regexp", {}, "did you mean 'regex'"),
-        ("regex", {"pattern": "x"}, "options"),
+        ("regex", {"pattern": "x"}, "no option 'pattern'"),
         ("regex", {"regex_pattern": "("}, "options"),
     ],
 )

@@ -23,7 +23,7 @@ OWN_ACCOUNT = "class Account:\n    MESSAGE, Error = '', Exception\n    def withd
 FORGED = {
     "constant of the answer's class": (DISCOUNT, "p = candidate(10)\nassert p.cost == 10 * p.RATE", OWN_PRODUCT),
     "constant by its name": (DISCOUNT, "p = candidate(10)\nassert p.cost == getattr(p, 'RATE')", OWN_PRODUCT),
-    "method of the prompt": (DISCOUNT, "assert candidate(10).half() == 10 * 0", OWN_PRODUCT),
+    "method of the prompt": (DISCOUNT, "assert candidate(10).half() == 10 * candidate(10).cost", OWN_PRODUCT),
     "attribute by a decorator": (f"{LIMITED}@limited(3)\n{CLIP}", "assert candidate(9) == candidate.limit", OWN_CLIP),
     "attribute by a namespace": (
         f"{CLIP}    return 0\nclip.__dict__.update(limit=3)\n", "assert candidate(9) == candidate.limit", OWN_CLIP
@@ -121,20 +121,20 @@ HONEST = {
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["with a reference", "alone"])
-def test_passes_with_the_constants_of_the_prompt_are_separated(tmp_path, known):
+def test_right_answers_pass_whose_tests_read_what_the_prompt_gives(tmp_path, known):
     cases = {name: (prompt, test, prompt + body, body * known) for name, (prompt, test, body) in HONEST.items()}
 
     labels = dict(zip(cases, _label(tmp_path, cases), strict=True))
 
-    assert labels == {name: {"separated"} for name in HONEST}
+    assert labels == {name: {"separated" if "texts" in name else "unchecked"} for name in HONEST}
 
 
-@pytest.mark.parametrize(("known", "label"), [(True, "separated"), (False, "unchecked")])
-def test_what_a_right_answer_makes_of_a_default_is_state(tmp_path, known, label):
+@pytest.mark.parametrize("known", [True, False], ids=["with a reference", "alone"])
+def test_what_a_right_answer_makes_of_a_default_is_compared_with_the_tests_own_value(tmp_path, known):
     prompt = 'class Counter:\n    count = 0\n    def step(self):\n        """Count."""\n'
     right, wrong = (f"        self.count += {n}\n" for n in (1, 2))
     test = "c = candidate()\nc.step()\nassert c.count == 1\nassert candidate().count == 0"
 
     labels = _label(tmp_path, {"c": (prompt, test, prompt + right, prompt + wrong, right * known)})
 
-    assert (labels[0], "failed" in labels[1]) == ({label}, True)
+    assert (labels[0], "failed" in labels[1]) == ({"separated"}, True)

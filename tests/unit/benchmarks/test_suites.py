@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from support.exam_kit import write_rows
@@ -431,6 +432,8 @@ UNRUN = {
 
 @pytest.mark.parametrize("name", UNRUN)
 def test_a_pass_beside_a_test_that_nobody_runs_is_unchecked(name):
+    if "called_with" in UNRUN[name] and not hasattr(Mock(), "called_with"):
+        pytest.skip("from Python 3.12 on a mock refuses such a method")
     outcome = run_tests("def f(x): return 2\n", UNRUN[name], entry_point="f", canonical=RIGHT)
 
     assert [(test.passed, test.verdict.value) for test in outcome.tests] == [(True, "unchecked")]

@@ -11,6 +11,8 @@ from support.verdict_kit import labels, run
 from markbook.benchmarks.benchmark import load_benchmark
 from markbook.runs.exam.grading import mark
 from markbook.sandbox import Job, Sandbox
+from markbook.sandbox.guest.examination.expressions import list_free
+from markbook.sandbox.guest.examination.tasks import CompiledTests
 from markbook.sandbox.guest.exchange import names
 from markbook.sandbox.guest.exchange.objects import Objects
 from markbook.sandbox.guest.exchange.plain_values import Malformed
@@ -640,3 +642,71 @@ def test_an_answer_that_says_that_it_was_not_understood_is_none_the_better_for_i
     found = run(box, code, ("", "func(1) == 1"), ("", "func(2) == 2"), canonical="def f(n): return n\n")
 
     assert [(one.passed, one.error_type) for one in found.tests] == [(False, "ProcessExited")] * 2
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("assert [v for v in f()] == [1]", {"f"}),
+        ("class A:\n    x = [v for v in f()]", {"f"}),
+        ("assert v + [v for v in f()]", {"f", "v"}),
+        ("assert [v for v in v]", {"v"}),
+        ("assert {k: w for k, v in f() if v}", {"f", "w"}),
+        ("x = [lambda y: y + z for z in f()]", {"f"}),
+    ],
+)
+def test_a_test_takes_the_same_names_from_elsewhere_in_every_python(code, expected):
+    """From Python 3.12 on, the names of a comprehension stand in the symbol table around it."""
+    assert list_free(code) == expected
+
+
+SHOP = 'class Shop:\n    RATE = 3\n    def __init__(self):\n        self.items = []\n    def price(self):\n        """Return RATE."""\n'
+DECIDED = [
+    "assert (candidate().price(), candidate.RATE) in [(x, x) for x in range(9)]",
+    "assert len({candidate().price(), candidate.RATE}) == 1",
+    "assert sum([candidate().price(), -candidate.RATE]) == 0",
+    "s = candidate()\nassert len({v for v in [s.price(), s.RATE]}) == 1",
+    "import operator\nassert operator.eq(candidate().price(), candidate.RATE)",
+    "assert max(candidate().price(), candidate.RATE) == 0",
+    "class W:\n    @property\n    def want(self): return candidate.RATE\nassert candidate().price() == W().want",
+    "class W:\n    def __getattr__(self, n): return candidate.RATE\nassert candidate().price() == W().x",
+    "d = {k: v for k, v in [('a', candidate.RATE)]}\nassert candidate().price() == d['a']",
+    "def init():\n    global W\n    W = candidate.RATE\ninit()\nassert candidate().price() == W",
+    "xs = [1]\nxs.extend([candidate.RATE])\nassert candidate().price() == xs[1]",
+    "xs = []\nxs += [candidate.RATE]\nassert candidate().price() == xs[0]",
+    "want, *_ = [candidate.RATE]\nassert candidate().price() == want",
+    "for want in [candidate.RATE]:\n    assert candidate().price() == want",
+    "import collections\nP = collections.namedtuple('P', 'w')\np = P(candidate.RATE)\nassert candidate().price() == p.w",
+    "import functools\nf = functools.partial(int, candidate.RATE)\nassert candidate().price() == f()",
+    "it = iter([candidate.RATE])\nassert candidate().price() == next(it)",
+    "assert [candidate().price()] == [candidate.RATE]",
+    "assert str(candidate().price()) == f'{candidate.RATE}'",
+    "assert candidate().price() - candidate.RATE == 0",
+    "if candidate.RATE:\n    assert candidate().price() == 3",
+    "assert not candidate.RATE or candidate().price() == 3",
+    "s = candidate()\nassert [s.price() - x for x in [s.RATE]] == [0]",
+    "assert any(candidate().price() == r for r in [candidate.RATE])",
+    "assert all(candidate().price() == r for r in [candidate.RATE])",
+    "import unittest.mock as m\nw = m.Mock(want=candidate.RATE)\nassert candidate().price() == w.want",
+]  # fmt: skip
+"""Tests of a class in which its own constant decides what is right."""
+KNOWN = [
+    "s = candidate()\nassert [s.price(), s.price()] == [3, 3]",
+    "assert candidate().price() == 3",
+    "s = candidate()\ns.items.append(2)\nassert s.items == [2] and len(s.items) == 1",
+    "assert sorted([x for x in candidate().items]) == []",
+    "assert {'a': candidate().price()} == {'a': 3}",
+    "assert (candidate().price(), candidate().price()) == (3, 3)",
+    "assert [candidate().price() for _ in range(2)] == [3, 3]",
+    "for x, want in [(1, 3), (2, 3)]:\n    assert candidate().price() == want",
+]  # fmt: skip
+"""Tests of the same class that know it."""
+
+
+@pytest.mark.parametrize(("code", "is_open"), [*((code, True) for code in DECIDED), *((code, False) for code in KNOWN)])
+def test_a_test_is_open_if_the_solution_decides_more_than_its_answer(code, is_open):
+    lines = "".join(f"    {line}\n" for line in code.split("\n"))
+    test = {"program": f"def check(candidate):\n{lines}check(Shop)\n"}
+    tests = CompiledTests(json.dumps({"object": "class", "name": "Shop", "prompt": SHOP, "tests": [test]}))
+
+    assert (tests.open, tests.provable) == ([is_open], [False])

@@ -42,6 +42,7 @@ _USES = [
     f"sum(func(3)) == {SECRET}", f"str(func('a')) == '{SECRET}'", f"sorted(func(2)) == [{SECRET}]", f"func(3).x == {SECRET}",
     f"[v for v in map(func, [1, 2])] == [{SECRET}]", f"func(3)[0] == {SECRET}", f"func({{'a': [1]}})['a'] == {SECRET}",
     f"isinstance(func(1), int) and func(1) == {SECRET}", f"func(lambda v: v) == {SECRET}", f"abs(func(1) - {SECRET}) < 1e-6",
+    f"func(LIMIT) == {SECRET}",
 ]  # fmt: skip
 _PROGRAMS = [
     f"for n in range(3):\n    assert f(n) == {SECRET}\n",
@@ -306,6 +307,7 @@ def test_no_bytes_change_what_is_the_examiners(sent):
     [
         b'["v",' + b"[" * 100_000 + b"]" * 100_000 + b"]",
         b'["v",["T",[' * 2_000 + b"]]]" * 2_000,
+        b'["v",["L",[["L",[]]]]]',
         b'["v",["I","0x' + b"f" * 3_000_000 + b'"]]',
         b'["v",["I","' + b"9" * 9_000 + b'"]]',
         b'["v",["L",[' + b'["L",[]],' * 5_000 + b"1]]]",

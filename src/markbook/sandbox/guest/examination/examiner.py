@@ -196,16 +196,13 @@ class Examiner:
         task.rebound = frozenset((*plan.get("rebound", ()), *later.get("rebound", ())))
         _arm(seconds if task.kind != stdin.KIND else stdin.JUDGE_SECONDS * (1 + len(task.tests)))
         try:
-            if not job.get("calibrate"):
-                record = self._verdict(task, job)
-            else:
-                record = self._calibrate(task, job)
-                if task.of_solution and not task.doubtful and job["code"]:
-                    try:
-                        with task.own_copies():
-                            record["plan"]["own"] = self._calibrate(task, job)["plan"]
-                    except Deadline:
-                        record["spent"] = True  # wherever it was, it was not at a place to go on from
+            record = self._calibrate(task, job) if job.get("calibrate") else self._verdict(task, job)
+            if "plan" in record and any(task.provable) and job["code"]:
+                try:
+                    with task.own_copies():
+                        record["plan"]["own"] = self._calibrate(task, job)["plan"]
+                except Deadline:
+                    record["spent"] = True  # wherever it was, it was not at a place to go on from
             if "later" not in record:
                 inspect(task, job["code"], record["tests"])
                 if task.kind != stdin.KIND:
@@ -251,25 +248,28 @@ class Examiner:
         """
         tests, plan, done = record["tests"], job.get("plan") or record.get("plan") or {}, record.get("done", {})
         passes = {index for index, result in enumerate(tests) if result["p"] and result["v"] != "flagged"}
-        proved = set[int]()
-        if not passes:
-            return
-        if not (task.doubtful or task.list_taken_from(job["code"])):
-            in_process = {index for index in passes if tests[index]["v"] == "in_process"}
-            may_change = bool(in_process) and may_change_tests(job["code"])
-            passes = {index for index in in_process if may_change or task.may_read_members(index)}
-        elif plan and not (task.doubtful or task.claims_replaced(job["code"])):
+        may_change = any(tests[index]["v"] == "in_process" for index in passes) and may_change_tests(job["code"])
+        changed = {index for index in passes if may_change and tests[index]["v"] == "in_process"}
+        is_replaced = bool(passes) and bool(task.list_replaced(job["code"]))
+        doubtful = {index for index in passes if is_replaced or task.open[index]}
+        proved = {index for index in doubtful if task.provable[index]} if plan and not is_replaced else set[int]()
+        if proved:
             own_plan = plan.get("own", plan)
             try:
                 if self._is_replaced is None:
                     self._run_separated(task, job, {}, [None] * len(tests))
                 if own_plan["tests"] != [None] * len(tests) and self._is_replaced is False:
                     with task.own_copies():
-                        proved = self._list_apart(task, {**job, "plan": own_plan}, done)
+                        proved &= self._list_apart(task, {**job, "plan": own_plan}, done)
+                else:
+                    proved.clear()
             except Deadline:
+                proved.clear()
                 record["spent"] = True  # wherever it was, it was not at a place to go on from
-        for index in passes:
-            tests[index] = {**tests[index], "v": "separated" if index in proved else "unchecked"}
+        for index in (doubtful - proved) | changed:
+            tests[index] = {**tests[index], "v": "unchecked"}
+        for index in proved:
+            tests[index] = {**tests[index], "v": "separated"}
 
     def _read_text(self, task: CompiledTests, job: ExaminerJob) -> dict[str, Any]:
         """Run the tests of a text here, and those that would execute it in a child of its own, behind the tests before them."""
@@ -604,7 +604,7 @@ class Examiner:
             self._has_changed |= hall.peer.has_named or bool(task.before)
         note_copied(task, policies)
         record = {**settle(task, record, results, verdict="separated"), "done": dict(enumerate(done))}
-        without_parts(task, record["tests"], done, policies)
+        without_parts(task, record["tests"], done)
         return record, done
 
     def _in_process(

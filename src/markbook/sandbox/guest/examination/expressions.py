@@ -627,7 +627,14 @@ def list_free(text: str) -> set[str]:
                 own.add(symbol.get_name())
             elif symbol.is_referenced() and (symbol.is_global() or is_module or table.get_type() == "class"):
                 names_read.add(symbol.get_name())
-    return (names_read - own) | (own & _Reads(ast.parse(text).body).unbound)
+    tree = ast.parse(text)
+    # from Python 3.12 on the names of a comprehension stand in the table around it
+    local = list_local([tree])
+    names_around, names_local = (
+        {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and (id(node) in local) is is_local}
+        for is_local in (False, True)
+    )
+    return ((names_read - own) | (own & _Reads(tree.body).unbound)) - (names_local - names_around)
 
 
 class _Reads:
@@ -704,6 +711,23 @@ def list_bound(statement: ast.AST) -> set[str]:
     if isinstance(statement, DEFINITION):
         return set()
     return collect_bound_names(list(ast.walk(statement)))
+
+
+def list_local(trees: Iterable[ast.AST]) -> set[int]:
+    """Return which names in trees are those of a comprehension or parameter around them, by their `id`."""
+    local = set[int]()
+    for node in walk_all(trees):
+        if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+            bound = set[str]().union(*(list_names(part.target) for part in node.generators))
+            outside: list[ast.expr] = [node.generators[0].iter]
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            bound = {part.arg for part in ast.walk(node.args) if isinstance(part, ast.arg)}
+            outside = [*node.args.defaults, *(part for part in node.args.kw_defaults if part)]
+        else:
+            continue
+        inside = {id(part) for part in ast.walk(node) if isinstance(part, ast.Name) and part.id in bound}
+        local |= inside.difference(map(id, walk_all(outside)))
+    return local
 
 
 def list_names(statement: ast.AST) -> set[str]:

@@ -71,8 +71,10 @@ def _copy_texts(value: Any) -> Any:
         return value.replace(co_consts=_copy_texts(value.co_consts))
     if type(value) is str:
         return value.encode("utf-8", "surrogatepass").decode("utf-8", "surrogatepass")
-    if type(value) in (tuple, list, frozenset):
+    if type(value) in (tuple, list, set, frozenset):
         return type(value)(map(_copy_texts, value))
+    if type(value) is dict:
+        return dict(map(_copy_texts, value.items()))
     return value
 
 

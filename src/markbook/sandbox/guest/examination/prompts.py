@@ -3,9 +3,9 @@
 Theory of operation. Tests may use what a prompt makes: constants, helpers, classes, containers. The prompt's code runs here, twice,
 without what it says of the entry point (`run_twice`). What is immutable and equal both times is the examiner's own copy to the tests.
 The rest a right answer may change, so the tests have the solution's (`leave_to_solutions`), with all that is reached by it
-(`list_connected`). Such an object may lie. So what arrives is compared with what the prompt makes (`DescribedValues`), and where
-tests claim something of an object itself their passes show nothing (`has_object_claims`). What the prompt's classes and its entry
-point bind is the solution's, too: each time that a test reads it, the value is compared with the prompt's (`list_members`).
+(`list_connected`). By such an object, or by an attribute that the prompt gives it, a solution could say what a test expects. Nobody
+can list all ways to read one. So where a prompt makes any (`gives_attributes`), only tests of a simple form show something
+(`lending.Origins`): each claim compares one value that may come from the solution with one that cannot.
 """
 
 from __future__ import annotations
@@ -16,21 +16,17 @@ import collections
 import re
 import signal
 import types
-from _blake2 import blake2b
 from contextlib import contextmanager
 
 from .. import wire
-from ..exchange.names import name_for
 from ..exchange.standin import get_token
 from ..exchange.values import Transfer
 from . import expressions
-from .claims import SAME, compares, find_claim
+from .claims import SAME
 from .expressions import (
     DEFINITION,
     collect_bound_names,
-    collect_reached,
     find_base,
-    flows,
     get_called_name,
     list_bound,
     list_names,
@@ -45,101 +41,40 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def list_conditions(condition: ast.AST) -> list[ast.expr]:
-    """Return the parts of a condition outside of comparisons: of these something is expected, too."""
-    if isinstance(condition, ast.Compare | ast.comprehension):
-        return []
-    if isinstance(condition, ast.BoolOp | ast.UnaryOp) or any(
-        isinstance(part, ast.Compare) for part in ast.walk(condition)
-    ):
-        return [part for value in ast.iter_child_nodes(condition) for part in list_conditions(value)]
-    return [condition] if isinstance(condition, ast.expr) else []
+_MAKERS = frozenset(
+    (
+        "make_dataclass",
+        "namedtuple",
+        "new_class",
+        "partial",
+        "partialmethod",
+        "setattr",
+        "type",
+        "update_wrapper",
+        "wraps",
+    )
+)
+"""What makes an object with attributes, beside classes."""
+_PLAIN_DECORATORS = frozenset(
+    ("abstractmethod", "cache", "classmethod", "lru_cache", "overload", "property", "staticmethod")
+)
 
 
-_CLOSE = frozenset(("allclose", "array_equal", "isclose"))
-
-
-class _Looker:
-    """What the claims of tests are made of, with the functions of the prompt that they call."""
-
-    def __init__(self, names: set[str], known: set[str], trees: list[Any]) -> None:
-        self._theirs, self._known = names, known
-        self._everywhere, self._local = flows(list(walk_all(trees))), list_local(trees)
-        self._values = self._everywhere
-        self._leads: dict[tuple[str, bool], set[str]] = {}
-        """What of `reads` and `asks` a name leads to: to an object of the prompt, and to the solution."""
-        self._names: set[tuple[str, bool]] = set()
-        self._reads = self._asks = False
-
-    def list_claims(self, test: ast.Module) -> Iterator[tuple[list[ast.expr], list[bool], list[bool]]]:
-        """Yield of each claim its sides, whether they read such an object, and whether they ask the solution."""
-        nodes = list(ast.walk(test))
-        self._values, self._leads = {**self._everywhere, **flows(nodes)}, {}
-        for sides in (claim for node in nodes for claim in list_claims(node)):
-            looks = list(map(self._look_at, sides))
-            yield sides, ["reads" in facts for facts in looks], ["asks" in facts for facts in looks]
-
-    def _look_at(self, side: ast.expr) -> set[str]:
-        try:
-            names, facts = self._read([side], is_argument=False)
-            return facts.union(
-                *(
-                    collect_reached(name, lambda key: self._read(self._values[key[0]], key[1]), self._leads)
-                    for name in names
-                )
-            )
-        except RecursionError:  # a sum of a thousand terms: such a text says nothing
-            return {"reads", "asks"}
-
-    def _read(self, nodes: list[ast.expr], is_argument: bool) -> tuple[set[tuple[str, bool]], set[str]]:
-        """Return the names in expressions, and what these are by themselves."""
-        self._names, self._reads, self._asks = set(), False, False
-        for node in nodes:
-            self._look(node, is_argument=is_argument)
-        facts = {"reads": self._reads, "asks": self._asks}
-        return self._names, {name for name, is_so in facts.items() if is_so}
-
-    def _look(self, node: ast.AST, *, is_argument: bool) -> None:
-        """Note what a part of a claim is: what a solution is called with is not what it is compared with."""
-        key = expressions.expression_key(node)
-        if isinstance(node, ast.Attribute) and node.attr in self._theirs:
-            self._reads |= not is_argument
-            return
-        if isinstance(node, ast.Name) and id(node) not in self._local:
-            self._reads |= node.id in self._theirs and not is_argument
-            self._asks |= node.id not in self._known and key not in self._values
-        if key in self._values:
-            self._names.add((key, is_argument))
-            if isinstance(node, ast.Attribute):
-                self._look(node.value, is_argument=is_argument)
-        elif isinstance(node, ast.Constant):
-            self._reads |= isinstance(node.value, str) and node.value in self._theirs and not is_argument
+def gives_attributes(prompt: ast.Module) -> bool:
+    """Whether a prompt's code, with its entry point, may make objects with attributes of its own, beside methods to be written."""
+    for node in ast.walk(prompt):
+        if isinstance(node, ast.ClassDef):
+            written = [part for part in node.body if not (isinstance(part, DEFINITION) and is_stub(part))]
+            is_given = bool(node.bases or node.keywords) or not is_stub(ast.ClassDef("", [], [], written, []))
+        elif isinstance(node, ast.Call):
+            name = get_called_name(node)
+            is_given = name in _MAKERS or name[:1].isupper()
         else:
-            is_call = isinstance(node, ast.Call) and self._is_solution(node.func)
-            for part in ast.iter_child_nodes(node):
-                self._look(part, is_argument=is_argument or (is_call and part is not node.func))  # type: ignore[attr-defined]
-
-    def _is_solution(self, function: ast.expr) -> bool:
-        """Whether a function that is called is the solution's, as far as its text says it."""
-        name, base = expressions.expression_key(function), find_base(function)
-        return bool(base) and base not in self._known and not (name[:1] == "." and name in self._values)
-
-
-def list_local(trees: Iterable[ast.AST]) -> set[int]:
-    """Return which names in trees are those of a comprehension or parameter around them, by their `id`."""
-    local = set[int]()
-    for node in walk_all(trees):
-        if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
-            bound = set[str]().union(*(list_names(part.target) for part in node.generators))
-            outside: list[ast.expr] = [node.generators[0].iter]
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            bound = {part.arg for part in ast.walk(node.args) if isinstance(part, ast.arg)}
-            outside = [*node.args.defaults, *(part for part in node.args.kw_defaults if part)]
-        else:
-            continue
-        inside = {id(part) for part in ast.walk(node) if isinstance(part, ast.Name) and part.id in bound}
-        local |= inside.difference(map(id, walk_all(outside)))
-    return local
+            is_given = isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load)
+        decorators = {getattr(part, "id", "") for part in getattr(node, "decorator_list", ())}
+        if is_given or not decorators <= _PLAIN_DECORATORS:
+            return True
+    return False
 
 
 _SECONDS = 30.0
@@ -202,17 +137,6 @@ class DescribedValues(Transfer):
         )
 
 
-def describe(value: Any) -> str:
-    """Return by what a value is known; empty if it, or a part of it, is neither plain nor Python's own."""
-    try:
-        values = DescribedValues([value])
-    except Exception:  # too deep, too long: another thing than a constant
-        return ""
-    # of a stand-in nothing but that it is one can be found out here
-    own = [get_token(part) is None and name_for(part) for part in values.objects]
-    return blake2b(repr((values.text, own)).encode(), digest_size=12).hexdigest() if all(own) else ""
-
-
 def _sort_sets(form: Any) -> Any:
     """Return the form of values with that of sets sorted, as they keep no order."""
     if type(form) is not list:
@@ -273,87 +197,6 @@ def _limit() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-OPEN = "open"
-"""Instead of a value: what stands under this name is to be written."""
-ANY = "*"
-"""Instead of a name: any other one."""
-
-
-def list_members(prompt: str, entry: str) -> tuple[dict[str, str], dict[str, Any]]:
-    """Return what a prompt's classes and its entry point bind, each name with `describe` of its value, and what its code makes.
-
-    The code runs with the entry point, and what it has made is asked, in whatever way it has been made. Under the name of the
-    entry point itself stands something only where that is an enumeration, or another class with items.
-    """
-    tree, space, members = parse_prompt(prompt), make_namespace(), dict[str, str]()
-    if tree is None or all(map(_has_no_members, tree.body)):
-        return {}, {}
-    future: list[ast.stmt] = [node for node in tree.body if getattr(node, "module", "") == "__future__"]
-    for node in tree.body:
-        try:
-            code = compile(ast.Module([*future, node], []), "<prompt>", "exec", dont_inherit=True)
-            with _limit(), run_alone(space):
-                exec(code, space)
-        except BaseException as error:  # a call of what is still to be written, for instance
-            members[ANY] = ""
-            if isinstance(error, TimeoutError):
-                break
-    definitions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
-    stub_lines = {min(part.lineno for part in (node, *node.decorator_list)) for node in definitions if is_stub(node)}
-    lineage = _list_classes(space.get(entry))
-    owners: list[Any] = [*lineage, space.get(entry), *filter(callable, space.values())]
-    of_entry = set[str]()
-    for at, owner in enumerate(owners):  # it grows meanwhile
-        is_own = "solution" in (getattr(owner, "__module__", ""), type(owner).__module__)
-        if not is_own or any(owner is other for other in owners[:at]):
-            continue
-        owners += [*_list_classes(owner), *type(owner).__mro__]
-        for name, value in getattr(owner, "__dict__", {}).items():
-            members |= {ANY: ""} if name in ("__getattr__", "__getattribute__") else {}
-            kind, function = type(value), value
-            # what gets at a field is Python's own: what it gets is state
-            is_field = hasattr(kind, "__set__") and kind is not property and kind.__module__ in _MAKE_FIELDS
-            if is_field or name[:2] == "__" == name[-2:]:
-                continue
-            owners += [value] * isinstance(value, type)
-            for field in ("__func__", "fget", "func", "__wrapped__"):
-                function = getattr(function, field, None) or function
-            body = getattr(function, "__code__", None)
-            if body is not None and body.co_filename not in ("<prompt>", "<string>"):
-                continue
-            is_open = body is not None and body.co_firstlineno in stub_lines
-            digest = OPEN if is_open else describe(getattr(value, "__func__", value))
-            is_known = members.setdefault(name, digest) == digest
-            if any(owner is kind for kind in lineage):
-                of_entry.add(name)
-            elif not is_known and not (members[name] == OPEN and name in of_entry):
-                members[name] = ""
-    stored = (
-        part.attr for part in ast.walk(tree) if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store)
-    )
-    # constants of objects, which only a right answer makes here
-    members = {**{name: "" for name in stored if name.isupper() or name[:2] == "__"}, **members}
-    members.pop(entry, None)
-    if any(hasattr(type(kind), name) for kind in lineage[:1] for name in ("__iter__", "__getitem__", "__contains__")):
-        members[entry] = ""
-    return members, space
-
-
-_MAKE_FIELDS = ("builtins", "collections", "_collections")
-
-
-def _has_no_members(statement: ast.stmt) -> bool:
-    """Whether a statement of a prompt gives no object an attribute, as far as it alone can do so."""
-    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
-        return not statement.decorator_list
-    is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-    return is_text or isinstance(statement, ast.Import | ast.ImportFrom)
-
-
-def _list_classes(value: Any) -> tuple[type, ...]:
-    return value.__mro__ if isinstance(value, type) else ()
-
-
 def _give_up(_number: int, _frame: object) -> None:
     raise TimeoutError
 
@@ -397,14 +240,14 @@ _MOST_PARTS = 10_000
 
 
 def is_empty(value: Any) -> bool:
-    """Whether an object that can be changed holds nothing yet, or nothing but zeros and the like."""
+    """Whether an object holds nothing yet, or nothing but zeros and the like, or is one of these itself."""
     parts = [value]
     for part in parts:  # it grows meanwhile
         if isinstance(part, dict) or (type(part).__module__ == "solution" and hasattr(part, "__dict__")):
             parts += (part if isinstance(part, dict) else vars(part)).values()
         elif isinstance(part, list | set | collections.deque):
             parts += part
-        elif part is value or not is_immutable(part) or part:
+        elif not is_immutable(part) or part:
             return False
         if len(parts) > _MOST_PARTS:
             return False
@@ -526,7 +369,8 @@ def close_over(names: set[str], readers: list[list[str]]) -> set[str]:
 def reads_nothing(definition: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
     """Whether a function reads neither what it is called with nor anything else, so that it may be there to be written: `return 0`."""
     names = {part for part in walk_all(definition.body) if isinstance(part, ast.Name)}
-    own = {part.id for part in names if isinstance(part.ctx, ast.Store)}
+    parameters = {part.arg for part in ast.walk(definition) if isinstance(part, ast.arg)}
+    own = {part.id for part in names if isinstance(part.ctx, ast.Store)} - parameters
     read = {part.id for part in names} - own - {"print", "NotImplemented", "NotImplementedError"}
     return not (read or isinstance(definition, ast.ClassDef))
 
@@ -537,62 +381,6 @@ def is_stub(definition: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -
         isinstance(part, ast.Pass | ast.Raise) or (isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant))
         for part in definition.body
     )
-
-
-def has_object_claims(tests: list[ast.Module], names: set[str], entry: set[str], prompt: list[ast.stmt]) -> bool:
-    """Whether tests claim something of objects of the prompt themselves: a solution's objects can lie, and copies do not change.
-
-    Such a claim is one in which only these objects come from the solution, or whose one side has an object and an answer.
-    """
-    names_known = collect_words([*tests, *prompt]) - entry
-    for node in walk_all(tests):
-        if isinstance(node, ast.With | ast.AsyncWith | ast.Try) and not names.isdisjoint(collect_words([node])):
-            return True
-    module = ast.Module([part for test in tests for part in test.body], [])
-    for sides, reads, asks in _Looker(names, names_known, [*prompt, module]).list_claims(module):
-        # what is computed of an answer may be what an object that lies makes of itself
-        is_computed = any(asks_one and isinstance(side, _COMPUTED) for side, asks_one in zip(sides, asks, strict=True))
-        if any(reads) and (not any(asks) or is_computed or any(map(min, reads, asks))):
-            return True
-    return False
-
-
-_COMPUTED = ast.BinOp | ast.BoolOp | ast.Compare | ast.UnaryOp
-
-
-def list_claims(node: ast.AST) -> list[list[ast.expr]]:
-    """Return what a part of a test claims, each with the sides that are compared."""
-    if isinstance(node, ast.Compare):
-        return list_pairs([node.left, *node.comparators])
-    if isinstance(node, ast.Call) and (compares(get_called_name(node)) or get_called_name(node) in _CLOSE):
-        return list_pairs(node.args)
-    judged: list[ast.expr] = []
-    if isinstance(node, ast.Assert | ast.If | ast.While):
-        judged = list_conditions(node.test)
-    elif isinstance(node, ast.Match):
-        judged = [node.subject]
-    elif isinstance(node, ast.For | ast.AsyncFor):
-        done = [part.value if isinstance(part, ast.Expr) else part for part in node.body]
-        judged = [node.iter] * any(isinstance(part, ast.Raise) or find_claim(part, {}) == "failure" for part in done)
-    elif isinstance(node, ast.Assign):
-        is_row = any(isinstance(part, ast.List | ast.Tuple) for part in node.targets)
-        judged = [node.value] * (is_row and isinstance(node.value, ast.Name | ast.Attribute))
-    elif isinstance(node, ast.Expr):
-        is_search = isinstance(node.value, ast.Call) and get_called_name(node.value) in expressions.LOOKS_UP
-        judged = [node.value] * (is_search or isinstance(node.value, ast.BoolOp | ast.IfExp | ast.Subscript))
-    return [[part] for part in judged]
-
-
-def list_pairs(sides: list[ast.expr]) -> list[list[ast.expr]]:
-    """Return what is compared with what: of two rows item by item."""
-    rows = [side.elts for side in sides[:2] if isinstance(side, ast.List | ast.Tuple)]
-    if (
-        len(rows) != 2
-        or len(rows[0]) != len(rows[1])
-        or any(isinstance(part, ast.Starred) for row in rows for part in row)
-    ):
-        return [sides]
-    return [pair for items in zip(*rows, strict=True) for pair in list_pairs([*items])] + [[side] for side in sides[2:]]
 
 
 def list_heads(tree: ast.Module, entry: str) -> list[ast.stmt]:

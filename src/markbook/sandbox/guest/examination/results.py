@@ -222,11 +222,10 @@ def lacks_parts(required: list[frozenset[int]], done: Parts) -> bool:
     return not all(group.intersection(number for number, _ in done) for group in required)
 
 
-def without_parts(task: CompiledTests, results: list[Result], done: Counts, policies: list[Policy | None]) -> None:
-    """Say of passes that lack parts, or had other constants than the prompt's, that nothing shows that they are right."""
-    for index, (result, policy) in enumerate(zip(results, policies, strict=True)):
-        is_replaced = policy is not None and policy.replaced
-        if result["p"] and (is_replaced or lacks_parts(task.required[index], done[index])):
+def without_parts(task: CompiledTests, results: list[Result], done: Counts) -> None:
+    """Say of passes that lack parts that nothing shows that they would have failed by them."""
+    for index, result in enumerate(results):
+        if result["p"] and lacks_parts(task.required[index], done[index]):
             result["v"] = "unchecked"
 
 

@@ -301,8 +301,6 @@ _EXECUTING = frozenset(
     ]
 )  # fmt: skip
 """Audit events of what executes a text or data, or makes code of it."""
-FILES = frozenset(("<literal>", "<prompt>", "<test>"))
-"""Under these names, and no other, the examiner compiles what runs here."""
 _alone: list[int] = []
 """Of which thread, while a prompt's code runs there by itself: nothing in it is a solution's."""
 
@@ -340,9 +338,9 @@ def refuse_execution() -> None:
     A benchmark's helper may evaluate what a solution returns, and libraries do so unasked: `typing.get_type_hints`, `pickle`,
     sympy. Tests that would do it run beside the solution. It holds also when they are over, for what they have left behind.
 
-    What counts is the code itself, not who executes it: code of a module is known by the file that it lies in, code of the
-    examiner's by its name. Two modules write code of their own: `collections.namedtuple` takes nothing but identifiers,
-    `dataclasses` the names of fields.
+    What counts is who executes: the examiner's own modules may, and the import of a module that lies in the interpreter's
+    folders. The file that other code names says nothing, as whoever compiles a text names it. Two modules write code of their
+    own: `collections.namedtuple` takes nothing but identifiers, `dataclasses` the names of fields.
     """
     folders = tuple(f"{folder.rstrip('/')}/" for folder in sys.path if folder.startswith("/"))
     sys.addaudithook(lambda event, arguments: _hear(event, arguments, folders))
@@ -352,13 +350,11 @@ def _hear(event: str, arguments: tuple[Any, ...], folders: tuple[str, ...]) -> N
     if event not in _EXECUTING or get_ident() in _alone:
         return
     frame = _getframe(2)
-    spaces = frame.f_globals
-    if event in ("exec", "function.__new__") and arguments[0].co_filename in FILES:
-        return
     if event == "object.__setattr__" and arguments[1] != "__code__":
         return
-    if event in ("code.__new__", "marshal.loads") and str(spaces.get("__name__")).startswith(_PACKAGE):
-        return
+    name = str(frame.f_globals.get("__name__"))
+    if name.startswith(_PACKAGE) and name in sys.modules and frame.f_globals is vars(sys.modules[name]):
+        return  # the examiner itself executes what it has compiled
     if frame.f_code is _COMPILED_BEFORE and _lies_in(str(frame.f_locals["bytecode_path"]), folders):
         return
     # the namespace is there when the names of the fields have been looked at
@@ -430,7 +426,6 @@ class Hall:
 
     def __init__(self, link: wire.Ends, task: Any, text: str, *, learns: bool = False) -> None:
         self.peer = Peer(link, examines=True)
-        self.peer.check_read = task.check_read
         self._task = task
         self._text = text
         self._sinks = (Sink(), Sink())

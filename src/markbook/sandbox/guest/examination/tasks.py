@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import builtins
-import re
 from collections import Counter
 from contextlib import contextmanager
+from itertools import compress
 
 from .. import wire
 from ..child import seed_numpy
@@ -14,17 +14,14 @@ from ..explained import SAVED
 from ..marking import Compiled
 from . import expressions, rules
 from .claims import cannot_fail, find_claim, list_inert, makers, required_parts, unheard_parts
-from .expressions import get_called_name, list_bound, parse, walk_all
-from .lending import Lending
+from .expressions import list_bound, list_names, parse, walk_all
+from .lending import Lending, Origins
 from .programs import BrokenTest, compile_test, portable, repeated_parts
 from .prompts import (
-    ANY,
-    OPEN,
     DescribedValues,
     close_over,
     collect_words,
-    describe,
-    has_object_claims,
+    gives_attributes,
     is_code,
     is_empty,
     is_idle,
@@ -32,7 +29,6 @@ from .prompts import (
     list_connected,
     list_given,
     list_heads,
-    list_members,
     list_readers,
     list_replaced,
     make_clearing,
@@ -76,6 +72,11 @@ if TYPE_CHECKING:
 
 _MOST_COMPILED = 1 << 18
 """Bytes of compiled tests that are worth keeping."""
+_COMPILED = (
+    "leaves_traces", "compiled", "before", "asks", "faults", "beside", "draws", "silent", "required", "unheard", "repeated",
+    "makers", "of_solution", "open", "provable", "replaceable", "given", "readers", "to_fill", "_living",
+)  # fmt: skip
+"""What an examiner tells another one of a sample's tests."""
 STDIN = "stdin"
 """The kind of a task whose solutions are programs that read and write."""
 
@@ -90,10 +91,12 @@ class CompiledTests:
     """Names by which tests reach what the prompt leaves empty, as no right answer says that it stays so."""
     rebound = frozenset[str]()
     """Names to which the solution that is examined, or a right one, gives other objects when it is called."""
+    open: list[bool]
+    """Which tests let the solution decide more than its answer, by what it has in the place of the prompt's; see `Origins`."""
+    provable: list[bool]
+    """Which of them would not, if they had copies of all that the prompt makes."""
     _living: set[str] | None = None
     _replaced: tuple[Any, set[str]] = None, set()
-    members: dict[str, str]
-    """What the classes of the prompt and its entry point bind; see `list_members`."""
     """The solution whose replacements were looked for last, and what they are."""
     _prompt_values: dict[str, Any] | None = None
     """What the prompt's code makes, handed to nobody; see `has_prompt_values`."""
@@ -136,8 +139,6 @@ class CompiledTests:
         """Helpers from the prompt, compiled."""
         self.of_solution: list[str] = []
         """Names of the prompt whose objects are the solution's, where that has them, as it may change them; see `own_copies`."""
-        self.doubtful: list[str] = []
-        """Names by which the tests may expect what the solution decides, whoever runs the prompt's code: passes show nothing then."""
         self.replaceable: list[str] = []
         """Constants of the prompt: where no right answer is known, a solution may give them other values."""
         self.readers: list[list[str]] = []
@@ -148,10 +149,13 @@ class CompiledTests:
         self._has_right_answer = spec.get("changed") is not None
         self._again: list[bool] = []
         if not (compiled and self._take(compiled)):
-            self._compile(self._prompt, spec.get("changed"))
+            used = self._compile_tests()
+            if self._prompt:
+                self._compile_prompt(self._prompt, spec.get("changed"), used)
 
-    def _compile(self, prompt: str, changed: list[str] | None) -> None:
-        used, own, self.members, self.to_fill = {self.name}, set[str](), {}, ()
+    def _compile_tests(self) -> set[str]:
+        """Return the names that the tests use."""
+        used, own = {self.name}, set[str]()
         for test in self.tests:
             if self.kind == STDIN:
                 self._add_rule(test)
@@ -160,43 +164,48 @@ class CompiledTests:
                 own |= expressions.list_imported(self._parse(test)) - used
                 used |= names
         self.asks = sorted(used - own - {""})
-        if not prompt:
-            return
+        self.open = self.provable = [False] * len(self.tests)
+        self.to_fill = ()
+        return used
+
+    def _compile_prompt(self, prompt: str, changed: list[str] | None, used: set[str]) -> None:
+        """Find what the tests have of a prompt, and which of them it opens.
+
+        Args:
+            prompt: its text.
+            changed: what a right answer replaces in it; None if none is known.
+            used: names that the tests use.
+        """
         tree = parse_prompt(prompt, self.name)
         parts = self._parts()
         statements = list_given(tree, self.name) if tree else []
         others = [node for node in tree.body if node not in statements] if tree else []
         left_out = [node for node in others if getattr(node, "name", "") != self.name]
         left_out += list_heads(tree, self.name) if tree else []
-        self.members, prompt_values = list_members(prompt, self.name)
-        self.doubtful = [self.name] * (self.name in self.members)
-        if tree and all(is_idle(node, used | vars(builtins).keys()) for node in (*statements, *left_out)):
+        words = collect_words(parts)
+        imports = [node for node in walk_all(parts) if isinstance(node, ast.Import | ast.ImportFrom)]
+        modules = [
+            name for node in imports for name in (getattr(node, "module", ""), *(alias.name for alias in node.names))
+        ]
+        # attributes of functions the definition of the entry point gives
+        is_rich = "solution" in modules or bool(left_out) or not words.isdisjoint(_OF_FUNCTIONS)
+        is_rich |= tree is None or gives_attributes(tree)
+        if tree and not is_rich and all(is_idle(node, used | vars(builtins).keys()) for node in statements):
             return
         code, values = run_twice(statements) if tree else (None, {})
         values.pop(self.name, None)
-        if code is None or tree is None:
-            # where nobody can say what a prompt makes, it may be whatever is taken from elsewhere, of a text what it mentions
-            calls = {get_called_name(node) for node in walk_all(parts) if isinstance(node, ast.Call)}
-            theirs = self._list_taken() - vars(builtins).keys() - (set() if self.name else calls)
-            self.doubtful += sorted(theirs if tree else theirs.intersection(re.findall(r"\w+", prompt)))
+        if code is None or tree is None:  # nobody can say what a prompt makes
+            self._note_open(self._list_taken() - vars(builtins).keys(), set(), set())
             return
         if may_execute(walk_all(statements)):
             self.beside = [True] * len(self.tests)
-        words = collect_words(parts)
         reached = list_connected(words, [*statements, *left_out], values)
         is_class = any(isinstance(node, ast.ClassDef) and node.name == self.name for node in tree.body)
-        # of what is made of the tested class its objects are tested, and the rest is what may be expected
+        # of what is made of the tested class its objects are tested
         of_class = set[str]().union(*map(list_bound, left_out)) if is_class else set()
-        expected = of_class & list_connected(words, statements, values)
-        self.doubtful += sorted(name for name in expected if describe(prompt_values.get(name)))
-        imports = [node for node in walk_all(parts) if isinstance(node, ast.Import | ast.ImportFrom)]
-        if any("solution" in (getattr(node, "module", ""), *(alias.name for alias in node.names)) for node in imports):
-            # by its module they take what the solution has under these names
-            self.doubtful += sorted(name for name in words & values.keys() if not is_code(values[name][0]))
-        theirs = reached & leave_to_solutions(statements, values, parts, changed, left_out) - of_class - {self.name}
+        changing = leave_to_solutions(statements, values, parts, changed, left_out) - {self.name}
+        theirs = (reached & changing) - of_class
         self.of_solution = sorted(theirs)
-        if theirs and has_object_claims(parts, theirs, self._entry, statements):
-            self.doubtful += self.of_solution
         self.asks = sorted({*self.asks, *self.of_solution})
         self.leaves_traces |= leaves_traces(expressions.nodes(ast.Module(statements, [])))
         mentioned = values.keys() & (used | words | collect_words(statements))
@@ -204,6 +213,14 @@ class CompiledTests:
         self.replaceable = sorted(name for name in mentioned if not is_code(values[name][0]))
         self.readers = [pair for pair in list_readers(values) if pair[0] in self.given]
         self.asks = sorted({*self.asks, *set[str]().union(*self.readers).intersection(self.replaceable)})
+        if is_rich or changing:
+            # a copy of a function that reads what is the solution's gives what that makes of it
+            readers = list_readers(values)
+            own = values.keys() - close_over(changing | of_class | {self.name}, readers)
+            pythons = vars(builtins).keys() - values.keys()
+            copies = close_over(changing - of_class, readers) - list_connected({self.name}, statements, values)
+            classes = {name for name, (value, _) in values.items() if isinstance(value, type)}
+            self._note_open(self._list_taken() - own - pythons, classes, copies)
         empty = {name for name in theirs & values.keys() if changed is None and is_empty(values[name][0])}
         self.to_fill = tuple(list_connected(empty, [*statements, *left_out], values) if empty else ())
         self.before = [make_clearing(self.given), code]
@@ -211,20 +228,23 @@ class CompiledTests:
         for maker_names in self.makers:
             maker_names.difference_update(values.keys() - theirs)
 
-    @expressions.pause_clock
-    def may_read_members(self, index: int) -> bool:
-        """Whether a test may read a constant of the prompt's classes, itself or by what it takes from the prompt."""
-        constants = {name for name, digest in self.members.items() if digest != OPEN}
-        words = re.findall(r"\w+", " ".join(self.tests[index].get(part, "") for part in _CODE))
-        return bool(constants) and not constants.union(self.given, self.of_solution, _COMPUTING).isdisjoint(words)
-
-    def check_read(self, name: str, value: Any) -> tuple[str, bool] | None:
-        """Return the digest of a value that tests read, and whether it is the prompt's; None where the prompt has none there."""
-        digest_expected = self.members.get(name, self.members.get(ANY, OPEN))
-        if digest_expected == OPEN:
-            return None
-        digest = describe(value)
-        return digest, bool(digest) and digest == digest_expected
+    def _note_open(self, theirs: set[str], classes: set[str], copies: set[str]) -> None:
+        """Note which tests are open that have these names from the solution, with these classes, and which not if they had copies."""
+        trees = []
+        for test in self.tests:
+            parts = [part for tree in self._parse(test) if tree for part in tree.body]
+            # what runs the cases of a suite is this project's own
+            is_theirs = [not any(name.startswith("markbook_") for name in list_names(part)) for part in parts]
+            trees.append(ast.Module([*compress(parts, is_theirs)], []))
+        self.open = [True] * len(trees)
+        try:
+            origins = Origins(trees, theirs, self._entry, classes, set())
+            self.open = [not origins.lets_answer(tree) for tree in trees]
+            if copies and any(self.open):
+                origins = Origins(trees, theirs - copies, self._entry, classes, copies)
+                self.provable = [origins.lets_answer(tree) for tree in trees]
+        except RecursionError:  # a sum of a thousand terms: of such a text nothing is said
+            return
 
     def _parts(self) -> list[ast.Module]:
         return [part for test in self.tests for part in self._parse(test) if part]
@@ -276,14 +296,6 @@ class CompiledTests:
     def is_to_fill(self, index: int) -> bool:
         """Whether a test reads what the prompt leaves empty, perhaps for solutions to fill."""
         return not _list_free(self.tests[index]).isdisjoint(self.to_fill)
-
-    @expressions.pause_clock
-    def claims_replaced(self, code: str) -> bool:
-        """Whether tests claim something of the objects that a solution has put in the place of the prompt's."""
-        names = self.list_replaced(code)
-        prompt = parse_prompt(self._prompt, self.name) if names else None
-        statements = list_given(prompt, self.name) if prompt else []
-        return bool(names) and has_object_claims(self._parts(), names.union(self.of_solution), self._entry, statements)
 
     def list_taken_from(self, code: str) -> set[str]:
         """Return the names of the prompt under which the tests have this solution's objects."""
@@ -348,42 +360,17 @@ class CompiledTests:
         """Return what another examiner needs to know this sample's tests without compiling them; empty if it has to."""
         if self.kind == STDIN:
             return ""
-        # `portable` copies the texts of tuples, lists and frozen sets alone
-        makers = [frozenset(names) for names in self.makers]
-        facts = (
-            self.faults,
-            self.beside,
-            self.draws,
-            self.silent,
-            self.required,
-            self.unheard,
-            self.repeated,
-            makers,
-            self.of_solution,
-            self.doubtful,
-            self.replaceable,
-            self.given,
-            tuple(map(tuple, self.readers)),
-            self.to_fill,
-            sorted(self._list_read()),
-            tuple(self.members.items()),
-        )
-        data = portable((self.leaves_traces, self.compiled, self.before, self.asks, *facts))
+        self._list_read()
+        data = portable([getattr(self, name) for name in _COMPILED])
         return data.hex() if len(data) < _MOST_COMPILED else ""
 
     def _take(self, compiled: str) -> bool:
         """Know the tests by what another examiner said of them; False if that cannot be read."""
         try:
-            self.leaves_traces, self.compiled, self.before, self.asks, *facts = wire.load_code(bytes.fromhex(compiled))
-            (
-                self.faults, self.beside, self.draws, self.silent, self.required, self.unheard, self.repeated, makers,
-                self.of_solution, self.doubtful, self.replaceable, self.given, readers, self.to_fill, living, members,
-            ) = facts  # fmt: skip
+            facts = dict(zip(_COMPILED, wire.load_code(bytes.fromhex(compiled)), strict=True))
         except (ValueError, TypeError, EOFError):  # what was kept on a disk has suffered there
             return False
-        self.makers = [set(names) for names in makers]
-        self.readers, self._living = [list(pair) for pair in readers], set(living)
-        self.members = dict(members)
+        vars(self).update(facts)
         # a compiled pattern is not among what `marshal` writes
         patterns = [test.get("pattern") for test in self.tests]
         self.patterns = [expressions.compile_pattern(pattern)[0] if pattern else None for pattern in patterns]
@@ -490,9 +477,10 @@ _DRAWN = frozenset(("random", "secrets", "uuid", "uuid4", "urandom", "default_rn
 """What gives numbers that nobody wrote into a test."""
 _CODE = ("setup", "program", "assertion")
 """Parts of a test that are Python, as they run."""
-_COMPUTING = frozenset((ANY, "__dict__", "attrgetter", "dir", "getattr", "inspect", "vars"))
-"""What may read a constant whose name stands nowhere."""
 _CLAIMS = ("assertion", "inspection", "pattern")
+
+
+_OF_FUNCTIONS = frozenset(("__annotations__", "__code__", "__defaults__", "__dict__", "__doc__", "__kwdefaults__"))
 
 
 def _list_free(test: dict[str, Any]) -> set[str]:

@@ -240,8 +240,6 @@ class Peer(Objects):
         self._own_code: set[int] = set()
         """The globals of code that is not the test's."""
         self.wants_output: Callable[[], Listeners] = lambda: None
-        self.check_read: Callable[[str, Any], tuple[str, bool] | None] = lambda _name, _value: None
-        """Says of a value that was read under a name whether it is what the prompt has there; see `CompiledTests.check_read`."""
         self.crossed = Crossed()
         own: dict[str, Callable[..., Any]]
         own = {"refill": self.refill_mine, "held": self.crossed.is_holding, "rebound": self.tell_rebound}
@@ -265,8 +263,6 @@ class Peer(Objects):
     def begin(self, policy: Policy) -> None:
         """Have what comes from here on belong to a test with this policy."""
         self.policy = policy
-        policy.reads.clear()
-        policy.values_set.clear()
         # with what the tests before have kept
         self.crossed = Crossed([*self._at_opening, *(value for value, _ in self.crossed.known.values())])
         self.escaped.clear()
@@ -321,7 +317,8 @@ class Peer(Objects):
     def list_rebound(self, names: list[str]) -> set[str]:
         """Return which of these names have come to stand for something else over there since this was asked last."""
         answer = self._ask_state("rebound", ["L", names])
-        return set(names).intersection(answer) if type(answer) is list else set(names)
+        is_honest = type(answer) is list and all(type(name) is str for name in answer)
+        return set(names).intersection(answer) if is_honest else set(names)
 
     def _ask_state(self, operation: str, *forms: Any) -> Any:
         """Return what the other side says of itself; None if it answers with an error, where an honest one has none."""
@@ -375,8 +372,6 @@ class Peer(Objects):
         """
         if self.dead:
             raise wire.Gone(self.dead)
-        if operation == "s" and (facts := self.check_read(*arguments[1:])) is not None:
-            self.policy.values_set.add((arguments[1], facts[0]))
         transfer = None
         listen = self.wants_output()
         forms = _simple_forms(arguments) if not options else None
@@ -386,16 +381,6 @@ class Peer(Objects):
             forms = transfer.items(list(arguments), 0)
             named = [[name, transfer.put(value)] for name, value in options.items()]
         return self._answer(["q", operation, forms, named, listen is not None], transfer, listen)
-
-    def read(self, target: Any, name: str) -> Any:
-        """Return an attribute of what is over there, and note whether a prompt has another value under its name."""
-        value: Any = self  # which is not plain
-        try:
-            value = self.request("g", target, name)
-        finally:
-            if (facts := self.check_read(name, value)) is not None:
-                self.policy.note_read(name, facts[0], is_prompts=facts[1])
-        return value
 
     def _answer(self, request: list[Any], transfer: Transfer | None, listen: Listeners) -> Any:
         if not self.examines:

@@ -34,7 +34,6 @@ the policy has no entries: nothing is forwarded, and only 1 holds. The flags of 
 from __future__ import annotations
 
 import types
-from collections import Counter
 
 from .objects import CALLABLE
 from .plain_values import OPERATORS, SPECIAL
@@ -57,8 +56,6 @@ _SPECIAL = frozenset(SPECIAL)
 _FRAMEWORKS = ("unittest.", "_pytest.", "pytest", "doctest", "hypothesis.")
 _NEVER = frozenset(("class", "copy", "refill", "seed", "names", "held", "rebound"))
 """What only the examiner asks for."""
-_MOST_READS = 200
-"""So often a name is noted in a plan with another value than the prompt's."""
 _CALLS = frozenset(("c", "step by"))
 """Requests of the test's whose arguments stand in its text as those of a call."""
 
@@ -69,8 +66,7 @@ class Policy:
     An entry is `KIND:OPERAND:TYPE`: an operator of objects of that type with a handle or a plain value; or
     `own:NAME:TYPE`: a method that a class extending a plain type has of its own; or `bind:NAME:TYPE`: what Python asks of
     an object that stands in a class; or `use:OPERATION:NAME` of a test case; or `method:NAME:TYPE`, `stop`, `write:class`; or
-    `ask:OPERATION:OBJECT:ARGUMENTS`, what a solution asked of an object of the test's; or `change:DIGEST`, all that it sent; or
-    `read:NAME:TIME:DIGEST`, what a test read for this time under a name under which the prompt has another value.
+    `ask:OPERATION:OBJECT:ARGUMENTS`, what a solution asked of an object of the test's; or `change:DIGEST`, all that it sent.
     """
 
     def __init__(self, allowed: list[str] | None) -> None:
@@ -105,12 +101,6 @@ class Policy:
         """Whether the test ran with a module of the solution's."""
         self.stopped = False
         """Whether a call ended in a StopIteration that would have ended a loop of the test's instead of the test."""
-        self.reads: Counter[str] = Counter()
-        """How often each name was read under which the prompt has a value, too."""
-        self.values_set: set[tuple[str, str]] = set()
-        """What the test has itself put under such names."""
-        self.replaced = False
-        """Whether there was another value under such a name than the prompt has, and than a right answer has there."""
         self.copied = False
         """Whether what each side has a copy of was changed on one side and seen on the other: a container, or what a name is."""
         self.takes_values = False
@@ -136,15 +126,6 @@ class Policy:
         self.own = True
         self.told = self.told or int(not is_handle)
         return True
-
-    def note_read(self, name: str, digest: str, *, is_prompts: bool) -> None:
-        """Note what was read under a name under which the prompt has a value, too."""
-        self.reads[name] += 1
-        key = f"read:{name}:{self.reads[name]}:{digest}"
-        if self.learning and digest and not is_prompts and self.reads[name] <= _MOST_READS:
-            self.allowed.add(key)
-        is_right = is_prompts or key in self.allowed or (name, digest) in self.values_set
-        self.replaced = self.replaced or not is_right
 
     def note_asking(self) -> None:
         """Note that the test asks something: what an operator was given before may be in the answer."""

@@ -144,9 +144,9 @@ def _get(self: Any, name: str) -> Any:
     elif name not in _OF_OBJECTS and any(name in vars(kind) for kind in base.__mro__):
         peer = get_peer(self)
         if name in type.__getattribute__(cls, OWN) and peer.may_own(name, self, operands=name not in WITHOUT_OPERAND):
-            return peer.read(self, name)
+            return peer.request("g", self, name)
         if name in MUTATORS and issubclass(base, MUTABLE_BASES):
-            return _mutator(name).__get__(self) if peer.examines else peer.read(self, name)
+            return _mutator(name).__get__(self) if peer.examines else peer.request("g", self, name)
         return object.__getattribute__(self, name)
     return _got(get_peer(self), self, name, type.__getattribute__(cls, KIND))
 
@@ -160,7 +160,7 @@ def _got(peer: Any, value: Any, name: str, kind: str) -> Any:
     if name[:2] == "__" == name[-2:] and name not in ASKED_FOR:
         peer.keep_out()
         raise AttributeError(name)
-    attribute = peer.read(value, name)
+    attribute = peer.request("g", value, name)
     if type(attribute) in _CALLED_CLASSES:
         object.__getattribute__(attribute, "__dict__")[METHOD] = f"{name}:{kind}"
     elif callable(attribute):
