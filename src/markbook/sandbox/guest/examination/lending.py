@@ -296,22 +296,16 @@ def _list_items(node: ast.expr) -> list[ast.expr]:
     """Return the items of a row or table that is written down, or the expression itself."""
     if isinstance(node, ast.Dict):
         return [part for item in (*node.keys, *node.values) if item for part in _list_items(item)]
-    return (
-        [part for item in node.elts for part in _list_items(item)]
-        if isinstance(node, ast.List | ast.Tuple | ast.Set)
-        else [node]
-    )
+    if isinstance(node, ast.List | ast.Tuple | ast.Set):
+        return [part for item in node.elts for part in _list_items(item)]
+    return [node]
 
 
 def _list_heads(node: ast.AST) -> list[ast.expr]:
     """Return what a statement goes through, or goes on by."""
-    return (
-        [node.iter]
-        if isinstance(node, ast.For | ast.AsyncFor)
-        else [node.test]
-        if isinstance(node, ast.If | ast.While)
-        else []
-    )
+    if isinstance(node, ast.For | ast.AsyncFor):
+        return [node.iter]
+    return [node.test] if isinstance(node, ast.If | ast.While) else []
 
 
 _ONLY_COMPUTES = (ast.AnnAssign, ast.Assign, ast.AugAssign, ast.Expr, ast.For, ast.If, ast.Pass, ast.While)
@@ -320,7 +314,7 @@ _STORING = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.NamedExpr
 _BY_NAME = frozenset(
     ["__dict__", "__setattr__", "attrgetter", "delattr", "getattr", "globals", "locals", "setattr", "vars"]
 )
-"""What reads or sets by a name in a text, or keeps a state that no name shows."""
+"""What reads or sets by a name in a text."""
 
 
 class Origins:
@@ -452,6 +446,7 @@ class Origins:
                 self._expose([part.func.value])
 
     def _can_change(self, value: ast.expr, names: set[str]) -> bool:
+        """Whether a value may be one that can be changed; `names` are those that it was followed through."""
         key = expression_key(value)
         if key in self._values and key not in names:
             names.add(key)
