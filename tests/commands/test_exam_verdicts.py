@@ -13,6 +13,8 @@ from support.review_kit import markbook
 from markbook.sandbox.guest import wire
 from markbook.sandbox.guest.examination import prompts
 
+pytestmark = pytest.mark.usefixtures("kept_workers")
+
 GOOD = "def f(x):\n    return x\n"
 APART = {"assertion": "func(1) == 1"}
 PROVED = {"ctx": "import time", "assertion": "func(2) == 2"}
@@ -279,15 +281,15 @@ OWN_WORDS = [
     "assert Shop().price('x') == 3",
     "assert Shop.PRICES == {'x': 3} and len(Shop.PRICES) == 1 and Shop.PRICES.get('y') is None",
     "wanted = {'x': 3}\nassert Shop.PRICES == wanted and Shop().price('x') == wanted['x']",
-    "shop = Shop()\nshop.LIMIT = 9\nassert shop.LIMIT == 9 and shop.price('x') == 3",
 ]
 """Tests of the same class that know by themselves what is right."""
 CHOSEN = [
+    "shop = Shop()\nshop.LIMIT = 9\nassert shop.LIMIT == 9 and shop.price('x') == 3",
     "for name in Shop.PRICES:\n    assert Shop().price(name) == 3",
     "assert Shop().price(list(Shop.PRICES)[0]) == 3",
     "shop = Shop()\nbefore = shop.sold\nassert shop.price('x') == 3 and shop.sold == before and shop.sold - len([]) == 0",
 ]
-"""Those that know it, and let the class say what they ask."""
+"""Those that know it, and let the class say what they ask, or set something of it."""
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["with a reference", "alone"])
@@ -418,7 +420,6 @@ MAY_FAIL = {
     "a list that is handed over": "r = [1]\nassert candidate(len(r)) == 2\nassert r",
     "a name bound twice": "r = [1]\nassert r\nr = candidate(1)\nassert r == 2",
     "a parameter": "def same(r): assert r\nsame(candidate(1) == 2)",
-    "a builtin of its own": "def map(f, x): return f(x) == 2\nassert map(candidate, 1)",
     "not a number with itself": "r = candidate(1)\nassert r == 2\nassert not r != r",
     "a text of a result": "assert str(candidate(1))\nassert f'{candidate(1)}' == '2'",
     "all of a condition": "assert all([candidate(x) == x + 1 for x in [1, 2]])",
@@ -442,7 +443,13 @@ MAY_FAIL = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("forms", "verdicts"), [(CANNOT_FAIL, {"unchecked"}), (MAY_FAIL, {"separated", "in_process"})])
+GIVES_IT_AWAY = {"a builtin of its own": "def map(f, x): return f(x) == 2\nassert map(candidate, 1)"}
+"""One that may fail, but gives the entry point to a function of several arguments, which may look into it."""
+
+
+@pytest.mark.parametrize(
+    ("forms", "verdicts"), [(CANNOT_FAIL | GIVES_IT_AWAY, {"unchecked"}), (MAY_FAIL, {"separated", "in_process"})]
+)
 def test_a_pass_of_a_test_that_cannot_fail_by_its_text_is_unchecked(tmp_path, forms, verdicts):
     head = {"prompt": "def f(x):\n", "entry_point": "f", "canonical_solution": "    return x + 1\n"}
     inset = {name: test.replace("\n", "\n    ") for name, test in forms.items()}
@@ -530,17 +537,17 @@ GIVEN = {
     ),
     "helpers that call others": (
         f"def a(x): return b(x)\ndef b(x): return c(x)\ndef c(x): return x * Scale.factor\n{SCALE}",
-        "candidate(3) == a(3)", "x * Scale.factor", ZERO, "s?",
+        "candidate(3) == a(3)", "x * Scale.factor", ZERO, "S?",
     ),
     "an item": (
-        f"{SCALE}TABLE = {{'a': 1}}\nTABLE['b'] = Scale.factor\n", "candidate(3) == 3 * TABLE['b']", "x * Scale.factor", ZERO, "s0"
+        f"{SCALE}TABLE = {{'a': 1}}\nTABLE['b'] = Scale.factor\n", "candidate(3) == 3 * TABLE['b']", "x * Scale.factor", ZERO, "S0"
     ),
     "what a helper fills": (
         f"{SCALE}def put(table): table.append(Scale.factor)\nTABLE = [1]\nput(TABLE)\n", "candidate(3) == 3 * TABLE[1]",
-        "x * Scale.factor", ZERO, "s0",
+        "x * Scale.factor", ZERO, "S0",
     ),
     "an attribute of a helper": (
-        f"{SCALE}def a(x): return x * a.rate\na.rate = Scale.factor\n", "candidate(3) == a(3)", "x * Scale.factor", ZERO, "s0"
+        f"{SCALE}def a(x): return x * a.rate\na.rate = Scale.factor\n", "candidate(3) == a(3)", "x * Scale.factor", ZERO, "S0"
     ),
     "prose": ("Return x times LIMIT, where\nLIMIT = 6\n", "candidate(3) == 3 * LIMIT", "x * 6\nLIMIT = 6", "    return 0\nLIMIT = 0\n", "??"),
     **{
@@ -579,7 +586,8 @@ def test_what_a_prompt_gives_the_tests_is_not_the_answers_to_decide(tmp_path, kn
     labels = {"separated": "s", "in_process": "i", "unchecked": "?"}
     seen = [labels[test["verdict"]] if test["passed"] else "0" for row in found for test in row["test_details"]]
     assert dict(zip(GIVEN, map("".join, zip(seen[::2], seen[1::2], strict=True)), strict=True)) == {
-        name: case[-1].replace("!", "0" if known else "?") for name, case in GIVEN.items()
+        name: case[-1].replace("!", "0" if known else "?").replace("S", "s" if known else "?")
+        for name, case in GIVEN.items()
     }
 
 
@@ -688,14 +696,14 @@ COPIED = {
         "    assert candidate('n') == FLAGS['n']\n",
         "    return FLAGS[x]\n",
         "    return 1\nFLAGS = {'n': True}\n",
-        "s?",
+        "S?",
     ),
     "values of many types": (
         MANY_TYPES + "def f(x):\n",
         "    assert candidate('a') == [TABLE['a'], WORDS, COUNTS['a'], LAST[0], DRAWN, RING[0]]\n",
         "    return [TABLE[x], WORDS, COUNTS[x], LAST[0], DRAWN, RING[0]]\n",
         "    return [TABLE[x], WORDS, COUNTS[x], LAST[0], DRAWN, RING[0]]\nCOUNTS = defaultdict(int, a=[1])\n",
-        "s?",
+        "S?",
     ),
     "a constant of an enumeration": (
         "from enum import Enum\nclass Shop(Enum):\n    LOW = 1\n    HIGH = 5\n    def score(self):\n",
@@ -716,11 +724,11 @@ COPIED = {
     ),
     "a helper called like a method that reads": (
         f"{SALES}TABLE = {{'a': 1}}\ndef get(table): table['limit'] = Scale.factor\nget(TABLE)\ndef f(x):\n",
-        "    assert candidate(3) == 3 * TABLE['limit']\n", "    return x * Scale.factor\n", "    return 0\nTABLE['limit'] = 0\n", "s?",
+        "    assert candidate(3) == 3 * TABLE['limit']\n", "    return x * Scale.factor\n", "    return 0\nTABLE['limit'] = 0\n", "S?",
     ),
     "rows filled through a slice": (
         f"{ROWS}def f(x):\n", "    assert candidate(3) == 3 * ROWS[1]['v']\n", "    return x * ROWS[1]['v']\n",
-        "    ROWS[1]['v'] = 0\n    return 0\n", "s?",
+        "    ROWS[1]['v'] = 0\n    return 0\n", "S?",
     ),
     "what a loop over values changes": (
         f"{STOCK}def f(k):\n", LOWERED, "    for row in STOCK.values(): row['n'] -= 1\n    return STOCK[k]['n']\n", "    return 2\n", "?0"
@@ -732,7 +740,7 @@ COPIED = {
     "a cache that no test names": ("MEMO = {}\ndef f(x):\n", "    assert candidate(3) == 6\n", "    return MEMO.setdefault(x, 2 * x)\n", "    return 0\n", "s0"),
     "a helper with a cache": (
         "from functools import lru_cache\n@lru_cache\ndef twice(x): return 2 * x\ndef f(x):\n", "    assert candidate(3) == twice(3)\n",
-        "    return twice(x)\n", "    return 0\ndef twice(x): return 0\n", "s!",
+        "    return twice(x)\n", "    return 0\ndef twice(x): return 0\n", "S!",
     ),
     "an object that stays as it is": (
         "class Acc: n = 1\nACC = Acc()\ndef f(x):\n", "    assert candidate(3) == 6 and ACC.n == 1\n", "    return 2 * x\n",
@@ -758,7 +766,7 @@ COPIED = {
     ),
     "a comparison that never ends": (
         "class Slow:\n    def __eq__(self, other):\n        while True: pass\n    __hash__ = None\nSLOW = Slow()\ndef f(x):\n",
-        "    assert candidate(3) == 6\n", "    return 2 * x\n", "    return 0\n", "s0",
+        "    assert candidate(3) == 6\n", "    return 2 * x\n", "    return 0\n", "?0",
     ),
     "a helper that counts in a default": (
         "def new(_last=[0]):\n    _last[0] += 1\n    return _last[0]\ndef f(x):\n", "    assert [candidate(0), new()] == [1, 2]\n",
@@ -800,7 +808,7 @@ REGISTRY = "class Registry:\n    items = []\n    @classmethod\n    def add(cls, 
 TICKET = "class Ticket:\n    last = 0\n    def __init__(self): Ticket.last += 1; self.id = Ticket.last\nFIRST = Ticket()\ndef f(x):\n"
 CHANGED = {
     "constants that the answer replaces late": (
-        f"{LIMITS}def f(x):\n", ASKED, "    return [2 * x, COLUMNS if x == 3 else LETTERS[:x]]\n", LATE, "s!"
+        f"{LIMITS}def f(x):\n", ASKED, "    return [2 * x, COLUMNS if x == 3 else LETTERS[:x]]\n", LATE, "S!"
     ),
     "a helper that reads what the answer rebinds": (TOTAL, ADDED, "    global total\n    total += x\n", "    return 0\n", "?0"),
     "such a helper that lies": (TOTAL, ADDED, "    global total\n    total += x\n", "    return 0\ndef get_total(): return 5\n", "??"),
@@ -847,7 +855,7 @@ CHANGED = {
     "an object by a name of Python's own": ("id = [5]\ndef get(): return id[0]\ndef f(x):\n", "    candidate(3)\n    assert get() == 3\n", "    id[0] = x\n", "    return 0\n", "?0"),
     "a class by a name of Python's own": (
         "class ConnectionError(Exception):\n    def __init__(self, *, host): self.host = host\ndef f(x):\n",
-        "    assert candidate('a').host == ConnectionError(host='a').host\n", "    return ConnectionError(host=x)\n", "    return 0\n", "s0",
+        "    assert candidate('a').host == ConnectionError(host='a').host\n", "    return ConnectionError(host=x)\n", "    return 0\n", "S0",
     ),
     "a class that a call makes": (
         "from dataclasses import make_dataclass\nP = make_dataclass('P', ['x'])\ndef f(x):\n", "    assert candidate(P(1)) == P(2)\n", "    return P(x.x + 1)\n", "    return P(0)\n", "?0",
@@ -885,7 +893,8 @@ def test_passes_with_copies_of_the_prompts_objects_alone_are_separated(tmp_path,
         for row in found
     ]
     assert dict(zip(cases, map("".join, zip(seen[::2], seen[1::2], strict=True)), strict=True)) == {
-        name: case[-1].replace("!", "0" if known else "?") for name, case in cases.items()
+        name: case[-1].replace("!", "0" if known else "?").replace("S", "s" if known else "?")
+        for name, case in cases.items()
     }
 
 
@@ -973,7 +982,7 @@ EXECUTES = {
         "import logging.config\ndef setup(settings):\n    logging.config.dictConfig({'version': 1, **settings})\n    return settings\ndef f(x):\n",
         "assert setup(candidate(3))['disable_existing_loggers'] is False and candidate(2)",
         "    return {'disable_existing_loggers': False}\n",
-        "    return {'disable_existing_loggers': False, 'handlers': {'h': {'()': 'unittest.mock.Mock'}}}\n",
+        "    return {'disable_existing_loggers': False, 'handlers': {'h': {'()': 'types.SimpleNamespace'}}}\n",
     ),
     "a name that chooses": (
         "def f(x):\n", "import math, pkgutil\n    assert pkgutil.resolve_name(candidate('root')) == math.sqrt",
@@ -1078,7 +1087,10 @@ def test_tests_stay_separated_that_execute_nothing_of_the_answers(tmp_path, know
 
     assert [row["all_tests_passed"] for row in found] == [True, False] * len(NOTHING_EXECUTED)
     labels = dict(zip(NOTHING_EXECUTED, (row["test_details"][0]["verdict"] for row in found[::2]), strict=True))
-    assert labels == dict.fromkeys(NOTHING_EXECUTED, "separated")
+    expected = dict.fromkeys(NOTHING_EXECUTED, "separated")
+    if not known:  # nobody says that the class stays as it is
+        expected["a data class of the prompt"] = "unchecked"
+    assert labels == expected
 
 
 def test_a_suite_that_names_a_constant_of_the_prompt_passes_separated(tmp_path):
@@ -1161,7 +1173,8 @@ def test_a_container_is_the_tests_own_where_an_answer_only_reads_it(tmp_path, kn
 
     labels = {row["task_id"]: (test["passed"], test["verdict"]) for row in found for test in row["test_details"]}
     assert [labels[code] for code in TAKING] == [(True, "unchecked")] * len(TAKING)
-    assert [labels[f"{code}; return x"] for code in LOOKING] == [(True, "separated")] * len(LOOKING)
+    seen = {labels[f"{code}; return x"] for code in LOOKING}
+    assert seen == {(True, "separated" if known else "unchecked")}
 
 
 def test_what_the_prompts_objects_note_and_are_is_what_the_answer_has(tmp_path):
@@ -1193,7 +1206,7 @@ def test_an_answers_own_state_that_tests_read_is_what_it_is_then(tmp_path):
 
     (found,) = rows(hold(tmp_path, [row], [answer("p", code)]))
 
-    assert [(test["passed"], test["verdict"]) for test in found["test_details"]] == [(True, "in_process")]
+    assert [(test["passed"], test["verdict"]) for test in found["test_details"]] == [(True, "unchecked")]
 
 
 TAKEN_FRAME = (
@@ -1262,3 +1275,29 @@ def test_an_in_process_pass_of_an_answer_that_may_reach_the_tests_or_a_module_is
         "reaching": {"unchecked"}, "patching": {"unchecked"}, "ordinary": {"in_process"},
     }  # fmt: skip
     assert len(labels["ordinary"]) == len(ORDINARY)
+
+
+@pytest.mark.parametrize(
+    "table", ["'a'" + " + 'a'" * 500, "+".join(["1"] * 900), "''" + ".join('')" * 450], ids=["text", "sum", "calls"]
+)
+def test_a_deep_prompt_is_a_prompt_like_others(tmp_path, table):
+    prompt = f"TABLE = [{table}]\nLAST = len(TABLE)\ndef f(x):\n"
+    row = {"task_id": "p", "prompt": prompt, "entry_point": "f", "canonical_solution": "    return x * len(TABLE)\n"}
+    row["test"] = "def check(candidate):\n    assert candidate(3) == 3 * len(TABLE)\n"
+    codes = [f"{prompt}    return x * len(TABLE)\n", f"{prompt}    return x + 1\n"]
+
+    found = rows(hold(tmp_path, [row], [answer("p", code, sample=at) for at, code in enumerate(codes)]))
+
+    assert [row["all_tests_passed"] for row in found] == [True, False]
+
+
+@pytest.mark.parametrize("terms", [900, 1_100, 2_500])
+def test_a_test_of_a_sum_of_many_terms_is_a_test_like_others(tmp_path, terms):
+    row = {"task_id": "p", "prompt": "def f(x):\n", "entry_point": "f", "canonical_solution": "    return x\n"}
+    row["test"] = f"def check(candidate):\n    assert candidate({terms}) == {'+'.join(['1'] * terms)}\n"
+    codes = ["def f(x):\n    return x\n", "def f(x):\n    return x + 1\n"]
+
+    found = rows(hold(tmp_path, [row], [answer("p", code, sample=at) for at, code in enumerate(codes)]))
+
+    labels = [(test["passed"], test["verdict"]) for row in found for test in row["test_details"]]
+    assert labels == [(True, "separated"), (False, "separated")]

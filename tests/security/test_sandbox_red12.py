@@ -1,4 +1,4 @@
-"""What two red teams found: by what a prompt gives, an answer says what a test expects, or runs where the tests run.
+"""What five red teams found: by what a prompt gives, an answer says what a test expects, or runs where the tests run.
 
 `prompt_attacks.jsonl` has a prompt a row, its test, a reference where one matters, wrong answers that passed `separated`, and
 right ones of the same form.

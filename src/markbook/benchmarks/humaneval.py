@@ -224,6 +224,7 @@ import re as _re
 
 {reference}
 _expected = _reference[{name!r}]
+_matches = False
 
 
 def _tuples(value):

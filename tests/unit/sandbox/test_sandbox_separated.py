@@ -566,7 +566,7 @@ def test_tests_before_the_time_is_up_keep_their_verdicts_whoever_used_it_up(box,
     code = "def f(work=0):\n    while True:\n        yield sum(range(work)) < 0"
     tests = [("", "next(f()) == False"), ("", "next(f()) == 1"), ("", heavy), ("", "next(f()) == False")]
 
-    outcome = run(box, code, *tests, canonical="", seconds=0.5)
+    outcome = run(box, code, *tests, canonical="", seconds=0.25)
 
     assert [test.passed for test in outcome.tests] == [True, False, False, False]
     assert [test.error_type for test in outcome.tests] == ["", "AssertionError", "TimeoutError", "TimeoutError"]
@@ -592,11 +592,11 @@ def test_a_test_that_computes_has_its_time_in_every_run(box):
         "    def __add__(self, o): return V(self.x + o.x)\n"
     )
     test = Test(
-        program="def check(V):\n    n = sum(i % 7 for i in range(1_500_000))\n"
+        program="def check(V):\n    n = sum(i % 7 for i in range(750_000))\n"
         "    assert V(1) + V(2) == V(3)\n    assert V(5) + V(2) == V(7)\n"
     )
 
-    found = run(box, code + "# mine\n", test, name="V", canonical=code, kind="program", seconds=0.8)
+    found = run(box, code + "# mine\n", test, name="V", canonical=code, kind="program", seconds=0.4)
 
     assert [(one.passed, one.verdict, one.error_type) for one in found.tests] == [(True, Verdict.SEPARATED, "")]
 
@@ -688,8 +688,30 @@ DECIDED = [
     "assert any(candidate().price() == r for r in [candidate.RATE])",
     "assert all(candidate().price() == r for r in [candidate.RATE])",
     "import unittest.mock as m\nw = m.Mock(want=candidate.RATE)\nassert candidate().price() == w.want",
+    "s = candidate()\nassert not (s.RATE and s.price() != 3)",
+    "s = candidate()\nassert not (s.price(), s.RATE) == (0, 3)",
+    "s, wrong = candidate(), []\nif s.price() != s.RATE: wrong.append(1)\nassert not wrong",
+    "left = [1, 2]\nfor _ in candidate().items: left.pop()\nassert left == [1, 2]",
+    "left = [1, 2]\nassert not [left.pop() for _ in candidate().items]\nassert left == [1, 2]",
+    "n = 0\ntry:\n    candidate().price()\n    n = 1\nexcept ValueError:\n    pass\nassert n == 1",
+    "import contextlib\nn = 0\nwith contextlib.suppress(ValueError):\n    n = candidate().price()\nassert n == 0",
+    "s, seen = candidate(), []\ns.on_price = seen.append\ns.price()\nassert seen == []",
+    "def put(box, value): box.append(value)\nbox = []\nput(box, candidate.RATE)\nassert candidate().price() == box[0]",
+    "box = []\nput = box.append\nput(candidate.RATE)\nassert candidate().price() == box[0]",
+    "it = iter([3, 4])\nassert candidate().price() in it\nassert list(it) == [4]",
+    "assert (lambda s: s.price() == s.RATE)(candidate())",
+    "class Helper:\n    def same(self): return self.price() == self.RATE\nassert Helper.same(candidate())",
+    "import random\n_ = random.seed(candidate.RATE)\nassert candidate().price() == random.randint(0, 9)",
+    "box = [3]\ncandidate().items.append(box)\nassert candidate().price() == box[0]",
+    "box, other = [3], []\nother.append(box)\ncandidate().items.append(other)\nassert candidate().price() == box[0]",
+    "for row in ([3], [3]):\n    candidate().items.append(row)\n    assert candidate().price() == row[0]",
+    "assert candidate().price() == LIMIT",
+    "assert candidate().price() == len(candidate.__name__)",
+    "assert hasattr(candidate(), 'items') and candidate().price() == getattr(candidate, 'RATE')",
+    "s = candidate()\nwhile s.items: s.items.pop()\nassert s.items == []",
+    "def note(x): seen.append(x)\nseen = []\ncandidate().items.sort(key=note)\nassert seen == []",
 ]  # fmt: skip
-"""Tests of a class in which its own constant decides what is right."""
+"""Tests of a class in which its own constant decides what is right, or what it does to objects of the test."""
 KNOWN = [
     "s = candidate()\nassert [s.price(), s.price()] == [3, 3]",
     "assert candidate().price() == 3",
@@ -699,6 +721,20 @@ KNOWN = [
     "assert (candidate().price(), candidate().price()) == (3, 3)",
     "assert [candidate().price() for _ in range(2)] == [3, 3]",
     "for x, want in [(1, 3), (2, 3)]:\n    assert candidate().price() == want",
+    "cases = [(1, 3), (2, 3)]\nfor x, want in cases:\n    assert candidate().price() == want, x",
+    "assert abs(candidate().price() - 3) < 1e-6",
+    "import math\nassert math.isclose(candidate().price(), 3)",
+    "import pytest\nwith pytest.raises(ValueError, match='x') as info:\n    candidate().price(1)\nassert 'x' in str(info.value)",
+    "assert f'{candidate().price()}' == '3'",
+    "assert isinstance(candidate().price(), (int, float)) and 0 <= candidate().price() < 9",
+    "s = candidate()\ns.items.append([1, 2])\nassert [len(x) for x in s.items] == [2]",
+    "s = candidate()\nassert not s.items\nassert all(s.price() == 3 for _ in range(2))",
+    ("import unittest\nclass T(unittest.TestCase):\n    def setUp(self):\n        self.s = candidate()\n"
+    "    def test_price(self):\n        self.assertEqual(self.s.price(), 3)\n        self.assertIn(self.s.price(), [3])\n"
+    "        with self.assertRaises(ValueError):\n            self.s.price(1)"),
+    "assert ','.join(str(x) for x in candidate().items) == ''",
+    "want = sorted([2, 1])\nassert candidate().price() == want[-1] + 1",
+    "assert sum(x > 1 for x in candidate().items) == 0",
 ]  # fmt: skip
 """Tests of the same class that know it."""
 

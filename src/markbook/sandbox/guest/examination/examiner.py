@@ -234,6 +234,8 @@ class Examiner:
             why = explaining.explain(task, job, code, record, partial(ExaminedAttempt, self._channel))
             if why is not None:
                 record["why"] = why
+        except RecursionError:
+            return  # a test too deep to be compiled again
         except Deadline:
             record["spent"] = True  # wherever it was, it was not at a place to go on from
         finally:
@@ -305,7 +307,8 @@ class Examiner:
             and result["v"] == "separated"
             and index not in undecided
             and again.get(index) == done.get(index)
-            and (plan["done"][index] is not None if plan["sure"] else not task.is_to_fill(index))
+            and plan["sure"]  # without a right answer nobody says that what the prompt makes stays as it is
+            and plan["done"][index] is not None
         }
 
     def _verdict(self, task: CompiledTests, job: ExaminerJob) -> dict[str, Any]:

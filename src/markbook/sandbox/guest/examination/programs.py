@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import marshal
 import os
+import sys
 from types import CodeType
 
 from .. import wire
@@ -78,12 +79,21 @@ def _copy_texts(value: Any) -> Any:
     return value
 
 
+_DEEP = 4_000
+"""The recursion limit under which trees are compiled: that of texts is higher than the usual one of trees, 900 terms of a sum."""
+
+
 def _compile(source: Any, mode: str, what: str, flags: int = 0) -> Any:
+    limit = sys.getrecursionlimit()
     try:
+        if isinstance(source, ast.AST):
+            sys.setrecursionlimit(_DEEP)
         # the `__future__` import of this module is not the test's
         return compile(source, FILE, mode, flags, dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
         raise BrokenTest(f"{what} does not compile: {type(error).__name__}: {error}") from None
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 def instrument(tree: ast.Module) -> int:

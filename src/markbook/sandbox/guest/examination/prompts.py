@@ -5,7 +5,7 @@ without what it says of the entry point (`run_twice`). What is immutable and equ
 The rest a right answer may change, so the tests have the solution's (`leave_to_solutions`), with all that is reached by it
 (`list_connected`). By such an object, or by an attribute that the prompt gives it, a solution could say what a test expects. Nobody
 can list all ways to read one. So where a prompt makes any (`gives_attributes`), only tests of a simple form show something
-(`lending.Origins`): each claim compares one value that may come from the solution with one that cannot.
+(`lending.SimpleTests`): each claim compares one value that may come from the solution with one that cannot.
 """
 
 from __future__ import annotations
@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+BUILTIN_ERRORS = frozenset(
+    name for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, Exception)
+)
 _MAKERS = frozenset(
     (
         "make_dataclass",
@@ -239,21 +242,6 @@ _FROZEN_MODULES = frozenset(("datetime", "decimal", "fractions", "re", "typing",
 _MOST_PARTS = 10_000
 
 
-def is_empty(value: Any) -> bool:
-    """Whether an object holds nothing yet, or nothing but zeros and the like, or is one of these itself."""
-    parts = [value]
-    for part in parts:  # it grows meanwhile
-        if isinstance(part, dict) or (type(part).__module__ == "solution" and hasattr(part, "__dict__")):
-            parts += (part if isinstance(part, dict) else vars(part)).values()
-        elif isinstance(part, list | set | collections.deque):
-            parts += part
-        elif not is_immutable(part) or part:
-            return False
-        if len(parts) > _MOST_PARTS:
-            return False
-    return True
-
-
 def is_code(value: Any) -> bool:
     """Whether an object is a module, a class or a function."""
     if isinstance(value, types.BuiltinFunctionType):
@@ -350,10 +338,14 @@ def list_readers(values: dict[str, tuple[Any, bool]]) -> list[list[str]]:
     readers = []
     for name, (value, _) in values.items():
         if is_function_of_prompt(value):
-            codes = [value.__code__]
+            defaults = [*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]
+            for part in defaults:  # it grows meanwhile
+                defaults += part if type(part) in (tuple, frozenset) else ()
+            codes = [value.__code__, *(part.__code__ for part in defaults if is_function_of_prompt(part))]
+            kinds = [part.__name__ for part in defaults if isinstance(part, type)]
             for code in codes:  # it grows meanwhile
                 codes += [part for part in code.co_consts if isinstance(part, types.CodeType)]
-            readers.append([name, *sorted({read for code in codes for read in code.co_names})])
+            readers.append([name, *kinds, *sorted({read for code in codes for read in code.co_names})])
     return readers
 
 
@@ -381,6 +373,131 @@ def is_stub(definition: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -
         isinstance(part, ast.Pass | ast.Raise) or (isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant))
         for part in definition.body
     )
+
+
+_HARMLESS = frozenset(
+    ("__all__", "__doc__", "__hash__", "__init__", "__post_init__", "__repr__", "__slots__", "__str__")
+)
+"""Special names that a prompt may bind and that no claim asks for; `str` and `repr` are looked at where they are called."""
+_PLAIN_BASES = frozenset(("ABC", "object", *BUILTIN_ERRORS))
+
+
+def may_judge(tree: ast.Module, entry: str) -> bool:
+    """Whether a prompt's objects may answer operators, truth and the like by code of the prompt, for which a solution may have other code."""
+    classes = {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+    for node in ast.walk(tree):
+        name = (
+            getattr(node, "name", "")
+            or getattr(node, "attr", "")
+            or getattr(node, "arg", "")
+            or getattr(node, "id", "")
+        )
+        is_bound = isinstance(node, DEFINITION | ast.keyword) or isinstance(getattr(node, "ctx", None), ast.Store)
+        if is_bound and str(name).startswith("__") and name not in _HARMLESS:
+            return True
+        if isinstance(node, ast.ClassDef):
+            bases = {getattr(base, "id", getattr(base, "attr", "")) for base in node.bases}
+            decorators = {getattr(getattr(part, "func", part), "id", "") for part in node.decorator_list}
+            if node.keywords or not (bases <= _PLAIN_BASES | classes and decorators <= {"dataclass"}):
+                return True
+        elif isinstance(node, DEFINITION) and node.name == entry:
+            # what it is to do is written, too, or around it
+            inner = [part for part in walk_all(node.body) if isinstance(part, DEFINITION | ast.Lambda)]
+            is_function = not isinstance(node, ast.ClassDef)
+            if is_function and (inner or isinstance(node.body[-1], ast.Return)):
+                return True
+            decorators = {getattr(getattr(part, "func", part), "id", "") for part in node.decorator_list}
+            if is_function and not decorators <= _PLAIN_DECORATORS:
+                return True
+    return not {"setattr", "type", "__dict__"}.isdisjoint(list_names(tree))
+
+
+def list_attributes(prompt: str, entry: str) -> tuple[set[str] | None, set[str]]:
+    """Return the attributes that an answer may be asked for (None: all), and those for which a prompt's own code would answer.
+
+    Where a prompt writes classes, that is a short list: methods that are to be written, what `__init__` is given or sets to a literal,
+    data of the class, and methods of builtin types. In prose with code, nobody can say what is written.
+    """
+    tree = parse_prompt(prompt, entry)
+    if tree is None:
+        has_code = {*re.findall(r"\b(?:def|class)\s+(\w+)", prompt)} - {entry} or "lambda" in prompt
+        return (set() if has_code else None), set()
+    data, judging = set[str](), set[str]()
+    classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    plain = set[int]()
+    for part in (part for node in classes for part in node.body):
+        if isinstance(part, DEFINITION) and is_stub(part):
+            data.add(part.name)
+            plain.add(id(part))
+        elif isinstance(part, ast.Assign | ast.AnnAssign) and (
+            part.value is None or expressions.is_literal(part.value)
+        ):
+            data |= list_bound(part)
+        elif isinstance(part, ast.FunctionDef) and part.name == "__init__":
+            parameters = {argument.arg for argument in ast.walk(part.args) if isinstance(argument, ast.arg)}
+            for statement in (line for line in part.body if isinstance(line, ast.Assign)):
+                first, value = statement.targets[0], statement.value
+                targets = first.elts if isinstance(first, ast.Tuple) else statement.targets
+                values = value.elts if isinstance(value, ast.Tuple) and len(targets) > 1 else [value]
+                if all(getattr(value, "id", "") in parameters or expressions.is_literal(value) for value in values):
+                    data |= {target.attr for target in targets if isinstance(target, ast.Attribute)}
+                    plain |= {id(target) for target in targets}
+        elif not isinstance(part, DEFINITION):
+            judging |= list_bound(part)
+    for node in ast.walk(tree):
+        if isinstance(node, DEFINITION) and id(node) not in plain and node.name != entry:
+            judging.add(node.name)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and id(node) not in plain:
+            judging.add(node.attr)
+        elif isinstance(node, ast.keyword):
+            judging.add(node.arg or "")
+    makers = {get_called_name(node) for node in ast.walk(tree) if isinstance(node, ast.Call)} & _MAKERS
+    return (data | _METHODS if classes or makers else None), judging
+
+
+_METHODS = {"args", "exception", "value"} | {
+    name
+    for kind in (bytes, dict, float, frozenset, int, list, set, str, tuple, collections.deque)
+    for name in dir(kind)
+    if name[0] != "_"
+}
+"""Methods of builtin types, and what a caught error is asked for."""
+
+
+_CALLERS = {"assertRaises": 1, "assertRaisesRegex": 1, "filter": 0, "map": 0, "raises": 1}
+"""Functions that only call what they are given, with the place from which on they do."""
+
+
+def looks_into(test: ast.Module, entry: set[str]) -> bool:
+    """Whether a test does anything with the entry point but call it, or give it to a function that does, alone."""
+    nodes = [*ast.walk(test)]
+    definitions = [node for node in nodes if isinstance(node, DEFINITION)]
+    calls_only, before = set[int](), -1
+    for node in definitions:  # another function by its name, as in the references of EvalPlus
+        own = collect_bound_names([*walk_module(node.body)])
+        calls_only |= {id(part) for part in walk_all(node.body) if getattr(part, "id", "") in own}
+    while before != len(calls_only):
+        before = len(calls_only)
+        for call in (node for node in nodes if isinstance(node, ast.Call)):
+            name = get_called_name(call)
+            called = [node for node in definitions if node.name == name]
+            if isinstance(call.func, ast.Name) and name in entry:
+                calls_only.add(id(call.func))
+            elif called:
+                is_alone = len(call.args) == 1 and not call.keywords and getattr(call.args[0], "id", "") in entry
+                parameters = [
+                    [part.arg for part in ast.walk(node.args) if isinstance(part, ast.arg)]
+                    if isinstance(node, ast.FunctionDef)
+                    else []
+                    for node in called
+                ]
+                if is_alone and all(len(names) == 1 for names in parameters):
+                    calls_only.add(id(call.args[0]))
+                    entry = entry.union(*parameters)
+            elif name in _CALLERS:
+                calls_only |= {id(part) for part in call.args[_CALLERS[name] :]}
+    names = [node for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)]
+    return any(node.id in entry and id(node) not in calls_only for node in names)
 
 
 def list_heads(tree: ast.Module, entry: str) -> list[ast.stmt]:

@@ -6,7 +6,6 @@ import ast
 import builtins
 from collections import Counter
 from contextlib import contextmanager
-from itertools import compress
 
 from .. import wire
 from ..child import seed_numpy
@@ -14,8 +13,8 @@ from ..explained import SAVED
 from ..marking import Compiled
 from . import expressions, rules
 from .claims import cannot_fail, find_claim, list_inert, makers, required_parts, unheard_parts
-from .expressions import list_bound, list_names, parse, walk_all
-from .lending import Lending, Origins
+from .expressions import DEFINITION, collect_bound_names, list_bound, list_names, parse, walk_all
+from .lending import BY_NAME, Lending, SimpleTests, list_bound_outside
 from .programs import BrokenTest, compile_test, portable, repeated_parts
 from .prompts import (
     DescribedValues,
@@ -23,18 +22,22 @@ from .prompts import (
     collect_words,
     gives_attributes,
     is_code,
-    is_empty,
     is_idle,
     leave_to_solutions,
+    list_attributes,
     list_connected,
     list_given,
     list_heads,
     list_readers,
+    list_rebound,
     list_replaced,
+    looks_into,
     make_clearing,
     make_namespace,
+    may_judge,
     parse_prompt,
     run_twice,
+    walk_module,
 )
 from .separation import leaves_traces, may_execute, names_used, run_alone, runs_beside
 
@@ -74,7 +77,7 @@ _MOST_COMPILED = 1 << 18
 """Bytes of compiled tests that are worth keeping."""
 _COMPILED = (
     "leaves_traces", "compiled", "before", "asks", "faults", "beside", "draws", "silent", "required", "unheard", "repeated",
-    "makers", "of_solution", "open", "provable", "replaceable", "given", "readers", "to_fill", "_living",
+    "makers", "of_solution", "open", "provable", "replaceable", "given", "readers", "_living",
 )  # fmt: skip
 """What an examiner tells another one of a sample's tests."""
 STDIN = "stdin"
@@ -87,12 +90,10 @@ class CompiledTests:
     leaves_traces = False
     """Whether an attempt may change something here that the next one finds."""
     has_own_copies = False
-    to_fill: tuple[str, ...] = ()
-    """Names by which tests reach what the prompt leaves empty, as no right answer says that it stays so."""
     rebound = frozenset[str]()
     """Names to which the solution that is examined, or a right one, gives other objects when it is called."""
     open: list[bool]
-    """Which tests let the solution decide more than its answer, by what it has in the place of the prompt's; see `Origins`."""
+    """Which tests let the solution decide more than its answer, by what it has in the place of the prompt's; see `SimpleTests`."""
     provable: list[bool]
     """Which of them would not, if they had copies of all that the prompt makes."""
     _living: set[str] | None = None
@@ -165,7 +166,6 @@ class CompiledTests:
                 used |= names
         self.asks = sorted(used - own - {""})
         self.open = self.provable = [False] * len(self.tests)
-        self.to_fill = ()
         return used
 
     def _compile_prompt(self, prompt: str, changed: list[str] | None, used: set[str]) -> None:
@@ -183,19 +183,19 @@ class CompiledTests:
         left_out = [node for node in others if getattr(node, "name", "") != self.name]
         left_out += list_heads(tree, self.name) if tree else []
         words = collect_words(parts)
-        imports = [node for node in walk_all(parts) if isinstance(node, ast.Import | ast.ImportFrom)]
-        modules = [
-            name for node in imports for name in (getattr(node, "module", ""), *(alias.name for alias in node.names))
-        ]
-        # attributes of functions the definition of the entry point gives
-        is_rich = "solution" in modules or bool(left_out) or not words.isdisjoint(_OF_FUNCTIONS)
-        is_rich |= tree is None or gives_attributes(tree)
+        of_prompt = (collect_bound_names([*walk_module(tree.body)]) | list_rebound([tree])) if tree else set[str]()
+        of_prompt.update(node.target.id for node in walk_all([tree] if tree else []) if isinstance(node, ast.NamedExpr))
+        is_rich = tree is None or bool(left_out) or gives_attributes(tree) or may_judge(tree, self.name)
+        is_rich |= any(isinstance(node, DEFINITION) and self.name in list_names(node) for node in statements)
         if tree and not is_rich and all(is_idle(node, used | vars(builtins).keys()) for node in statements):
-            return
+            if not self._reads_more(parts, set().union(*map(list_bound, statements))):
+                return
+            is_rich = True
         code, values = run_twice(statements) if tree else (None, {})
         values.pop(self.name, None)
+        is_rich = is_rich or self._reads_more(parts, set(values))
         if code is None or tree is None:  # nobody can say what a prompt makes
-            self._note_open(self._list_taken() - vars(builtins).keys(), set(), set())
+            self._note_open(set(), set(), of_prompt, set(), is_known=tree is None)
             return
         if may_execute(walk_all(statements)):
             self.beside = [True] * len(self.tests)
@@ -216,33 +216,71 @@ class CompiledTests:
         if is_rich or changing:
             # a copy of a function that reads what is the solution's gives what that makes of it
             readers = list_readers(values)
-            own = values.keys() - close_over(changing | of_class | {self.name}, readers)
-            pythons = vars(builtins).keys() - values.keys()
+            outside = [node for node in statements if not isinstance(node, DEFINITION)]
+            made_of_theirs = list_connected(changing | of_class, outside, values)
+            own = values.keys() - close_over(made_of_theirs | {self.name}, readers)
             copies = close_over(changing - of_class, readers) - list_connected({self.name}, statements, values)
             classes = {name for name, (value, _) in values.items() if isinstance(value, type)}
-            self._note_open(self._list_taken() - own - pythons, classes, copies)
-        empty = {name for name in theirs & values.keys() if changed is None and is_empty(values[name][0])}
-        self.to_fill = tuple(list_connected(empty, [*statements, *left_out], values) if empty else ())
+            if not BY_NAME.isdisjoint(collect_words(statements)):  # its functions may read anything
+                own, copies = set(), set()
+            self._note_open(set(own), classes, of_prompt, copies)
         self.before = [make_clearing(self.given), code]
         # what the prompt brings along is not the solution's
         for maker_names in self.makers:
             maker_names.difference_update(values.keys() - theirs)
 
-    def _note_open(self, theirs: set[str], classes: set[str], copies: set[str]) -> None:
-        """Note which tests are open that have these names from the solution, with these classes, and which not if they had copies."""
+    def _reads_more(self, parts: list[ast.Module], of_prompt: set[str]) -> bool:
+        """Whether tests read something of the solution's beside what they test: an attribute of it, or a name that the prompt has not given."""
+        imports = [node for node in walk_all(parts) if isinstance(node, ast.Import | ast.ImportFrom)]
+        modules = {
+            name for node in imports for name in (getattr(node, "module", ""), *(part.name for part in node.names))
+        }
+        has_special = any(isinstance(node, ast.Attribute) and node.attr.startswith("__") for node in walk_all(parts))
+        bound = of_prompt | self._entry | vars(builtins).keys()
+        for test in self.tests:
+            if _list_free(test) - bound:
+                return True
+            bound |= list_bound_outside([node for part in self._parse(test) if part for node in part.body])
+        return (
+            has_special
+            or "solution" in modules
+            or not collect_words(parts).isdisjoint(_OF_FUNCTIONS)
+            or any(looks_into(part, self._entry) for part in parts)
+        )
+
+    def _note_open(
+        self, own: set[str], classes: set[str], of_prompt: set[str], copies: set[str], *, is_known: bool = True
+    ) -> None:
+        """Note which tests are open: those of no simple form, and which of them have one if they have copies of the prompt's objects.
+
+        Args:
+            own: names of the prompt of which the tests have copies in any case.
+            classes: names of the prompt's classes.
+            of_prompt: all names that the prompt binds.
+            copies: names of objects that a solution may change, where these can be copied.
+            is_known: whether the prompt's text says what it makes; one that cannot run does not.
+        """
+        prompt, attributes = parse_prompt(self._prompt, self.name), list_attributes(self._prompt, self.name)
+        attributes = attributes if is_known else (set(), attributes[1])
+        self.open = [True] * len(self.tests)
+        if may_judge(prompt, self.name) if prompt else attributes[0] is not None:
+            return
+        entry = self._entry - (of_prompt - {self.name})
+        imports = [node for node in ast.walk(prompt) if isinstance(node, ast.Import | ast.ImportFrom)] if prompt else []
+        imported = set[str]().union(*map(list_bound, imports))
         trees = []
         for test in self.tests:
             parts = [part for tree in self._parse(test) if tree for part in tree.body]
-            # what runs the cases of a suite is this project's own
-            is_theirs = [not any(name.startswith("markbook_") for name in list_names(part)) for part in parts]
-            trees.append(ast.Module([*compress(parts, is_theirs)], []))
-        self.open = [True] * len(trees)
+            # behind this import stands what runs the cases of a suite, which is this project's own
+            runner = [at for at, part in enumerate(parts) if list_bound(part) == {"markbook_unittest"}]
+            trees.append(ast.Module(parts[: runner[0]] if runner else parts, []))
         try:
-            origins = Origins(trees, theirs, self._entry, classes, set())
-            self.open = [not origins.lets_answer(tree) for tree in trees]
+            simple = SimpleTests(trees, own, entry, classes, of_prompt, imported, attributes).simple
+            self.open = [not is_simple for is_simple in simple]
             if copies and any(self.open):
-                origins = Origins(trees, theirs - copies, self._entry, classes, copies)
-                self.provable = [origins.lets_answer(tree) for tree in trees]
+                self.provable = SimpleTests(
+                    trees, own | copies, entry, classes, of_prompt, imported, attributes, frozenset(copies)
+                ).simple
         except RecursionError:  # a sum of a thousand terms: of such a text nothing is said
             return
 
@@ -263,8 +301,11 @@ class CompiledTests:
         """Return the names that the tests, or the prompt's code for them, take from elsewhere, but for what they test."""
         if self._living is None:
             prompt = parse_prompt(self._prompt, self.name) if self.before else None
-            code_given = ast.unparse(ast.Module(list_given(prompt, self.name), [])) if prompt else ""
-            of_prompt = expressions.list_free(code_given)
+            statements = list_given(prompt, self.name) if prompt else []
+            try:
+                of_prompt = expressions.list_free(ast.unparse(ast.Module(statements, [])))
+            except RecursionError:  # a text of four hundred parts
+                of_prompt = collect_words(statements)
             pythons = vars(builtins).keys() - {*self.given, *self.of_solution}
             self._living = (self._list_taken() | of_prompt) - self._entry - pythons
         return self._living
@@ -291,11 +332,6 @@ class CompiledTests:
             names = list_replaced(tree.body if tree else []).union(self.rebound).intersection(self.replaceable)
             self._replaced = (key, close_over(names, self.readers))
         return self._replaced[1]
-
-    @expressions.pause_clock
-    def is_to_fill(self, index: int) -> bool:
-        """Whether a test reads what the prompt leaves empty, perhaps for solutions to fill."""
-        return not _list_free(self.tests[index]).isdisjoint(self.to_fill)
 
     def list_taken_from(self, code: str) -> set[str]:
         """Return the names of the prompt under which the tests have this solution's objects."""
