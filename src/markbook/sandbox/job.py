@@ -42,7 +42,7 @@ _USUAL = frozenset(
 _SLOW = frozenset(
     [
         "argparse", "asyncio", "calendar", "concurrent", "csv", "ctypes", "dataclasses", "datetime", "decimal", "email",
-        "fractions", "hashlib", "html", "http", "inspect", "logging", "multiprocessing", "pathlib", "queue",
+        "fractions", "hashlib", "html", "http", "inspect", "jinja2", "logging", "multiprocessing", "pathlib", "queue",
         "random", "secrets", "shutil", "sqlite3", "statistics", "subprocess", "tempfile", "threading",
         "unittest", "urllib", "uuid", "xml", "zipfile",
     ]

@@ -21,6 +21,7 @@ from markbook.types import Limits, Sample, Test
         ("from asyncio import run as go\nimport os.path", (2, ["asyncio"])),
         ("def f():\n    import numpy as np, random\n", (3, ["numpy", "random"])),
         ("from scipy.stats import norm", (3, ["scipy"])),
+        ("from jinja2 import Environment", (2, ["jinja2"])),
         ("import numpy as np\nnp.testing.assert_equal(1, 1)", (3, ["numpy", "numpy.testing"])),
         ("from unittest import mock, main\ntesting", (2, ["unittest", "unittest.mock"])),
         ("from . import numpy", (0, [])),
