@@ -24,7 +24,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, Literal, TypeVar, get_args
+
+from markbook.errors import UsageError
 
 _T = TypeVar("_T")
 
@@ -215,3 +217,59 @@ def would_send_key(url: str) -> str:
 def would_write(path: str | Path | None) -> str:
     """Return what would happen to a file that is not there."""
     return "" if path is None or Path(path).is_file() else "would be written"
+
+
+# Defaults that the commands share with what they configure; here, so that help is printed without the records of a run.
+
+Profile = Literal["documented", "corrected"]
+"""Whether documented formulas are computed to the letter, or with their mistakes mended."""
+DAY = 86_400.0
+"""Seconds: more no system can wait for twenty times over, which is what a loaded one may take."""
+TIME_LIMIT = 60.0
+"""CPU seconds of an attempt where neither the user nor the problem says: the default of every `--timeout` and `timeout`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one attempt may use. Each limit has its own kind in the outcome.
+
+    Raises:
+        UsageError: the seconds are not above 0 and at most a day.
+    """
+
+    seconds: float = TIME_LIMIT
+    """CPU time."""
+    wall_seconds: float | None = None
+    """Wall time of what sleeps; None means 3 times `seconds` + 2. What computes has more (see `wall_limits`)."""
+    memory_bytes: int = 2 << 30
+    output_bytes: int = 4 << 20
+    file_bytes: int = 64 << 20
+    processes: int = 64
+    """Threads and processes together."""
+
+    def __post_init__(self) -> None:
+        """Refuse a time that is none, or that no system can wait for."""
+        if not 0 < self.seconds <= DAY:
+            raise UsageError(f"a time limit of {self.seconds:g} seconds", hint=f"above 0 and at most {DAY:g}")
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How much is done for one answer: the one place of these defaults."""
+
+    concurrency: int = 8
+    """Requests at a time."""
+    per_minute: float | None = None
+    """The most requests a minute."""
+    retries: int = 5
+    """Further requests after the first, whatever went wrong: transport and structure together, redirects included."""
+    seconds: float = 120.0
+    """The deadline of one request as a whole, however slowly bytes drip in; waiting for a turn is not part of it."""
+    max_cost: float | None = None
+    """US dollars for the whole run; checked before a request with the most that it may cost."""
+
+
+PATIENCE = Patience()
+"""What a model is given that answers."""
+JUDGE_PATIENCE = Patience(concurrency=4, retries=2, seconds=30.0)
+"""What a judge is given, whose replies are short."""

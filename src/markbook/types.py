@@ -12,10 +12,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Literal, NotRequired, Protocol, Self, TypedDict
+from typing import TYPE_CHECKING, Any, NotRequired, Protocol, Self, TypedDict
 
 from markbook.codec import JsonRecord, as_json
-from markbook.errors import UsageError
 from markbook.measurements import (
     CONFIDENCE,
     SIGNIFICANCE,
@@ -33,6 +32,7 @@ from markbook.measurements import (
     range_record,
     read_range,
 )
+from markbook.option import Limits, Profile
 from markbook.why import Why, read_why
 
 if TYPE_CHECKING:
@@ -77,9 +77,6 @@ __all__ = [
 
 Key = tuple[str | int, ...]
 """What a piece of work is known by, and kept under in a run's journal."""
-
-Profile = Literal["documented", "corrected"]
-"""Whether documented formulas are computed to the letter, or with their mistakes mended."""
 
 Record = Mapping[str, object]
 """A JSON object as somebody wrote it: nothing is known of a value until it has been looked at."""
@@ -268,36 +265,6 @@ class Isolation(StrEnum):
     """Seccomp and resource limits: files of the user can be read and deleted."""
     D = "D"
     """Resource limits only: protects against accidents."""
-
-
-DAY = 86_400.0
-"""Seconds: more no system can wait for twenty times over, which is what a loaded one may take."""
-TIME_LIMIT = 60.0
-"""CPU seconds of an attempt where neither the user nor the problem says: the default of every `--timeout` and `timeout`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What one attempt may use. Each limit has its own kind in the outcome.
-
-    Raises:
-        UsageError: the seconds are not above 0 and at most a day.
-    """
-
-    seconds: float = TIME_LIMIT
-    """CPU time."""
-    wall_seconds: float | None = None
-    """Wall time of what sleeps; None means 3 times `seconds` + 2. What computes has more (see `wall_limits`)."""
-    memory_bytes: int = 2 << 30
-    output_bytes: int = 4 << 20
-    file_bytes: int = 64 << 20
-    processes: int = 64
-    """Threads and processes together."""
-
-    def __post_init__(self) -> None:
-        """Refuse a time that is none, or that no system can wait for."""
-        if not 0 < self.seconds <= DAY:
-            raise UsageError(f"a time limit of {self.seconds:g} seconds", hint=f"above 0 and at most {DAY:g}")
 
 
 def join_words(*parts: str) -> str:

@@ -19,7 +19,7 @@ from markbook.model.budget import Account, Budget, Price, Weight
 from markbook.model.cassette import Cassette
 from markbook.model.chat import whole_text
 from markbook.model.http import RequestFault
-from markbook.model.requests import Patience
+from markbook.option import Patience
 from markbook.types import Missing, MissingKind
 
 # What of a judge's reply counts: one JSON object, whole, with numbers from 1 to 5. Everything else is a violation.

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from markbook.errors import ConfigError
-from markbook.model.requests import JUDGE_PATIENCE
 from markbook.option import (
     ASKING_JUDGES,
     FILE,
+    JUDGE_PATIENCE,
     CountRange,
     NumberRange,
     WordChoice,

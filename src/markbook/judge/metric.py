@@ -26,7 +26,7 @@ from markbook.judge.rubrics import PROMPT_VERSION, Criterion, Rubric, read_row_r
 from markbook.metrics import UnitMetric, drop_missing_references, measurement, problem
 from markbook.model.budget import AccountRecord
 from markbook.model.cassette import Cassette
-from markbook.model.requests import JUDGE_PATIENCE
+from markbook.option import JUDGE_PATIENCE
 from markbook.plugins import example
 from markbook.types import Item, Measurement, Missing, MissingKind
 

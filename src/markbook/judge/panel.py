@@ -40,7 +40,7 @@ from markbook.judge.judge_options import JudgeOptions, Server, split_judge
 from markbook.model import connect
 from markbook.model.budget import AccountRecord, Price, parse_price
 from markbook.model.cassette import Cassette, is_whole
-from markbook.model.requests import JUDGE_PATIENCE, Patience
+from markbook.option import JUDGE_PATIENCE, Patience
 from markbook.types import Key
 
 

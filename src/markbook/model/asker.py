@@ -16,7 +16,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from markbook.model.budget import Account, Budget, Weight, count_tokens
 from markbook.model.http import TRIP, RequestFault, Trip, classify_fault
-from markbook.model.requests import Patience
+from markbook.option import Patience
 from markbook.types import Missing, MissingKind
 
 # When the next request may go out, and whether any may.

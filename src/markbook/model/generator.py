@@ -30,7 +30,8 @@ from markbook.model.chat import (
 )
 from markbook.model.connect import COMPLETIONS, check_reached, lean_address, lean_server
 from markbook.model.http import Garbled, RequestFault
-from markbook.model.requests import PATIENCE, ModelReply, Patience, PromptRequest
+from markbook.model.requests import ModelReply, PromptRequest
+from markbook.option import PATIENCE, Patience
 from markbook.plugins import need
 from markbook.types import Missing, MissingKind
 

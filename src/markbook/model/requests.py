@@ -22,28 +22,6 @@ class GenerationSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """How much is done for one answer: the one place of these defaults."""
-
-    concurrency: int = 8
-    """Requests at a time."""
-    per_minute: float | None = None
-    """The most requests a minute."""
-    retries: int = 5
-    """Further requests after the first, whatever went wrong: transport and structure together, redirects included."""
-    seconds: float = 120.0
-    """The deadline of one request as a whole, however slowly bytes drip in; waiting for a turn is not part of it."""
-    max_cost: float | None = None
-    """US dollars for the whole run; checked before a request with the most that it may cost."""
-
-
-PATIENCE = Patience()
-"""What a model is given that answers."""
-JUDGE_PATIENCE = Patience(concurrency=4, retries=2, seconds=30.0)
-"""What a judge is given, whose replies are short."""
-
-
-@dataclass(frozen=True, slots=True)
 class PromptRequest:
     """One question."""
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypedDict, TypeVar
 
 from markbook.errors import UnknownOptionError, UsageError, suggest
-from markbook.model.requests import PATIENCE
 from markbook.option import (
     GATES_AND_STOPPING,
     PATH,
+    PATIENCE,
     PRINTED,
     RUN,
     CountRange,

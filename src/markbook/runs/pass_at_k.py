@@ -16,13 +16,13 @@ from typing import Literal
 
 from markbook.errors import UsageError
 from markbook.metrics import NO_STATS, missing_error, missing_undefined
+from markbook.option import TIME_LIMIT
 from markbook.programs.marker import MixedBox
 from markbook.programs.sandboxes import BoxSettings, RemoteSandbox, open_sandboxes
 from markbook.sandbox import Job, Sandbox
 from markbook.stats import passes
 from markbook.testcode.programs import UNPARSABLE, compile_tree, complete_program, fault, parse_python
 from markbook.types import (
-    TIME_LIMIT,
     Attempt,
     Direction,
     Item,

@@ -25,13 +25,14 @@ from markbook.benchmarks.benchmark import (
 from markbook.errors import DataError, EnvironmentUnfitError, UsageError, suggest
 from markbook.files.archive import refuse_link_out
 from markbook.languages import Toolchain, find, versions
+from markbook.option import TIME_LIMIT
 from markbook.row_keys import ITEM_KEYS
 from markbook.runs.exam.exam_options import ErrorPolicy
 from markbook.serve import requests
 from markbook.serve.records import Order, UnmarkableError
 from markbook.testcode import programs
 from markbook.testcode.extraction import compiles, defines, may_go_on
-from markbook.types import TIME_LIMIT, Limits, Missing, MissingKind, ProblemType, Sample, Test, names_python
+from markbook.types import Limits, Missing, MissingKind, ProblemType, Sample, Test, names_python
 
 # Which languages can be marked and run: what callers write, and the toolchain of this machine that it means.
 

@@ -27,8 +27,8 @@ from pydantic.json_schema import models_json_schema
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from markbook.errors import UsageError, suggest
+from markbook.option import DAY
 from markbook.serve.records import UnmarkableError
-from markbook.types import DAY
 
 MAX_CODE = 1 << 20
 """Characters of one program."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from markbook.errors import IncompleteError, UsageError
+from markbook.option import TIME_LIMIT
 from markbook.plugins import need
 from markbook.programs.sandboxes import BoxSettings
 from markbook.runs.exam.exam_options import ErrorPolicy
@@ -23,7 +24,7 @@ from markbook.serve.pool import Pool, PoolSettings
 from markbook.serve.records import Busy, Order, Reward, make_reward
 from markbook.serve.requests import find_half
 from markbook.serve.work_queue import Ticket
-from markbook.types import TIME_LIMIT, Missing, MissingKind
+from markbook.types import Missing, MissingKind
 
 # Rewards from a server: its address, its token, and what is tried again.
 

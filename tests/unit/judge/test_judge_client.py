@@ -17,7 +17,7 @@ from markbook.judge.rubrics import read_rubric
 from markbook.model.budget import Price, parse_price
 from markbook.model.cassette import Cassette
 from markbook.model.connect import check, connect
-from markbook.model.requests import Patience
+from markbook.option import Patience
 from markbook.types import MissingKind
 
 MODEL = "openai:fake-model"

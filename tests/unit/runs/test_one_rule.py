@@ -13,7 +13,7 @@ from support.paths import ROOT
 import markbook
 from markbook.cli import cli
 from markbook.model.generator import model_generator
-from markbook.model.requests import JUDGE_PATIENCE, PATIENCE
+from markbook.option import JUDGE_PATIENCE, PATIENCE
 from markbook.runs.exam import grading, view, work
 from markbook.runs.exam.grading import mark
 from markbook.runs.options import AskingOptions

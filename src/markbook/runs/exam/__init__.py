@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from markbook.option import Limits
 from markbook.runs.kind import Kind, Machines, Watcher, WorkEnd
-from markbook.types import Limits
 
 if TYPE_CHECKING:
     from markbook.runs.exam.exam_options import ExamOptions

@@ -15,13 +15,14 @@ from markbook.benchmarks.packages import Submission, package_benchmark, read_pac
 from markbook.errors import MarkbookError
 from markbook.languages import find
 from markbook.languages.toolchain import detect_language
+from markbook.option import TIME_LIMIT
 from markbook.programs.executions import JobExecutor
 from markbook.programs.marker import ProgramMarker
 from markbook.programs.sandboxes import BoxSettings, open_sandboxes
 from markbook.runs.exam.grading import mark
 from markbook.runs.exam.plan import available, list_languages
 from markbook.sandbox import Job
-from markbook.types import TIME_LIMIT, Limits, Outcome, ProblemType, Sample, Verdict, join_words
+from markbook.types import Limits, Outcome, ProblemType, Sample, Verdict, join_words
 
 # Whether the authors' submissions of a problem package get the verdict that their folder promises.
 

@@ -8,10 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from markbook.option import (
+    DAY,
     MACHINE,
     PATH,
+    TIME_LIMIT,
     CountRange,
+    Limits,
     NumberRange,
+    Profile,
     choice,
     input_option,
     machine_option,
@@ -21,7 +25,6 @@ from markbook.option import (
     would,
 )
 from markbook.runs.options import StoppingOptions, StoppingSettings, strict_option, workers_option
-from markbook.types import DAY, TIME_LIMIT, Limits, Profile
 
 if TYPE_CHECKING:
     from markbook.programs.sandboxes import BoxSettings

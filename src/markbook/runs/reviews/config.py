@@ -9,7 +9,7 @@ from pathlib import Path
 from markbook.errors import ConfigError, suggest
 from markbook.judge.rubrics import TIER_WEIGHTS
 from markbook.metrics.graph.all_metrics import WEIGHTS
-from markbook.model.requests import JUDGE_PATIENCE
+from markbook.option import JUDGE_PATIENCE
 from markbook.runs.reviews.composite import (
     DOCUMENTED_SCALE,
     SIMILARITY_WEIGHTS,

@@ -8,13 +8,16 @@ from dataclasses import dataclass, fields
 from typing import Literal
 
 from markbook.judge.judge_options import MODES, beside_a_model, judges_would_send_key
-from markbook.model.requests import JUDGE_PATIENCE
 from markbook.option import (
+    DAY,
+    JUDGE_PATIENCE,
     PATH,
     SWITCH,
     TASKS_MAY,
+    TIME_LIMIT,
     CountRange,
     NumberRange,
+    Profile,
     WordChoice,
     asking_option,
     choice,
@@ -27,7 +30,6 @@ from markbook.option import (
     would_write,
 )
 from markbook.runs.options import StoppingOptions, StoppingSettings, strict_option, workers_option
-from markbook.types import DAY, TIME_LIMIT, Profile
 
 JUDGING = "judging"
 """Where run.json keeps how judges are asked; what of it can change a value is in the metrics' signatures."""
