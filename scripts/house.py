@@ -78,11 +78,12 @@ def measure(source: Path) -> dict[str, float]:
     trees = {path: ast.parse(text) for path, text in texts.items()}
     lines = {path: text.count("\n") for path, text in texts.items()}
     total = sum(lines.values())
-    functions = [node for tree in trees.values() for node in ast.walk(tree) if isinstance(node, _FUNCTION)]
+    nodes = {path: list(ast.walk(tree)) for path, tree in trees.items()}
+    functions = [node for listed in nodes.values() for node in listed if isinstance(node, _FUNCTION)]
     classes = Counter(
         node.name
-        for tree in trees.values()
-        for node in ast.walk(tree)
+        for listed in nodes.values()
+        for node in listed
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     )
     stems = Counter(path.stem for path in texts if path.stem != "__init__")
@@ -91,7 +92,7 @@ def measure(source: Path) -> dict[str, float]:
         "lines": total,
         "modules": len(texts),
         "modules_under_60_lines": sum(count < _SHORT for count in lines.values()),
-        "private_functions_called_once": sum(_called_once(tree) for tree in trees.values()),
+        "private_functions_called_once": sum(_called_once(tree, nodes[path]) for path, tree in trees.items()),
         "vague_locals_percent": _percent(sum(bool(_names_bound(node) & VAGUE) for node in functions), len(functions)),
         "participle_functions": sum(_is_participle(node.name) for node in functions),
         "names_ending_in_of": sum(node.name.endswith("_of") for node in functions),
@@ -100,7 +101,7 @@ def measure(source: Path) -> dict[str, float]:
         "noqa": sum(text.count("# noqa") for text in texts.values()),
         "stems_more_than_twice": sum(count > 2 for count in stems.values()),
         "class_names_more_than_once": sum(count > 1 for count in classes.values()),
-        "import_cycles": len(list(_cycles(_imports(source, trees)))),
+        "import_cycles": len(list(_cycles(_imports(source, nodes)))),
     }
 
 
@@ -120,14 +121,15 @@ def _percent(part: int, of: int) -> float:
     return round(100 * part / of, 1)
 
 
-def _called_once(tree: ast.Module) -> int:
-    loads = Counter(node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load))
+def _called_once(tree: ast.Module, nodes: list[ast.AST]) -> int:
+    loads = Counter(node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load))
     return sum(isinstance(node, _FUNCTION) and node.name[0] == "_" and loads[node.name] == 1 for node in tree.body)
 
 
 def _names_bound(function: ast.AST) -> set[str]:
-    names = {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    return names | {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
+    nodes = list(ast.walk(function))
+    names = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    return names | {node.arg for node in nodes if isinstance(node, ast.arg)}
 
 
 def _is_participle(name: str) -> bool:
@@ -140,17 +142,17 @@ def _comments(text: str) -> int:
     return len(_COMMENT.findall(text))
 
 
-def _imports(source: Path, trees: Mapping[Path, ast.Module]) -> dict[str, set[str]]:
+def _imports(source: Path, nodes: Mapping[Path, list[ast.AST]]) -> dict[str, set[str]]:
     """Return which module imports which, wherever the import stands."""
     names = {}
-    for path in trees:
+    for path in nodes:
         parts = (source.name, *path.relative_to(source).with_suffix("").parts)
         names[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
     imports: dict[str, set[str]] = {}
     for name, path in names.items():
         package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
         targets = imports[name] = set()
-        for node in ast.walk(trees[path]):
+        for node in nodes[path]:
             if not isinstance(node, ast.ImportFrom):
                 continue
             base = node.module or ""

@@ -4,8 +4,10 @@ Examples are drawn by a fixed seed and tests run in a fixed shuffled order, so t
 fuzz` searches with new seeds; what it finds becomes an `@example` beside its test.
 """
 
+import contextlib
 import gc
 import os
+from functools import partial
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -37,6 +39,8 @@ def pytest_configure(config):
     if getattr(config.option, "randomly_seed", None) == "default":
         config.option.randomly_seed = SEED
     levels.seed()  # before workers start, so that they draw alike
+    if config.option.level != "all":  # else the threads of each process of the suite wait for one another
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     byte_code.share(config)
     gc.disable()  # until all is collected: nothing of it is garbage
     if config.option.times:
@@ -62,14 +66,14 @@ def pytest_xdist_auto_num_workers():
 
 
 LONG = (
-    "test_sandbox_attacks_shapes", "test_sandbox_beside", "test_published", "test_commands_reliability", "test_serve_faults", "test_tasks_run",
-    "test_sandbox_attacks", "test_exam_reliability", "test_languages_batches", "test_cli", "test_metrics_laws", "test_sandbox_separated",
-    "test_tasks_third_reading", "test_commands_hostile", "test_rewards", "test_stdio_turns", "test_docs", "test_metrics_oracles",
-    "test_language_forgers", "test_language_tampering", "test_judge_providers", "test_cli_streams", "test_exam_commands", "test_suites",
-    "test_sandbox_neighbours", "test_judge_client", "test_sandbox", "test_sandbox_circular", "test_sandbox_honest", "test_sandbox_red",
-    "test_foreign_corners", "test_codebleu_laws", "test_damaged_folders", "test_why", "test_report_html", "test_label",
-    "test_sandbox_remains", "test_languages", "test_store_damage", "test_sandbox_program_limits", "test_model_requests", "test_house",
-    "test_record_store", "test_rewards_trainers", "test_stats",
+    "test_published", "test_exam_verdicts", "test_init", "test_exam_reliability", "test_sandbox_attacks_shapes", "test_sandbox_red12",
+    "test_serve_faults", "test_browse", "test_load_extraction", "test_rewards", "test_report_laws", "test_sandbox_honest",
+    "test_sandbox_attacks", "test_tasks_run", "test_docs", "test_server", "test_sandbox_separated", "test_report_html",
+    "test_suites", "test_sandbox_beside", "test_user_tasks", "test_plugins_broken", "test_stdio_turns", "test_damaged_folders",
+    "test_store_faults", "test_sandbox_circular", "test_foreign", "test_model_requests", "test_metrics_oracles", "test_commands_reliability",
+    "test_sandbox_long_tests", "test_noise", "test_codebleu_laws", "test_compare_page", "test_stats", "test_judge_corners",
+    "test_judge_check_report", "test_label", "test_languages", "test_exam_commands", "test_cli_gates", "test_sandbox_forgeries",
+    "test_task_attacks", "test_sandbox_lent", "test_compare_tables",
 )  # fmt: skip
 """The files that take longest, by the clock: the last of them would be waited for alone."""
 
@@ -135,12 +139,63 @@ def few_workers(request):
 
 
 @pytest.fixture(scope="module")
+def kept_workers(request):
+    """Let the sandboxes of a module's tests have the same worker, one after the other, as the answers of an exam do.
+
+    To start one takes longer than most exams of a few answers. `make test-all` starts each.
+    """
+    from markbook.sandbox.worker import WorkerLost, WorkerPool
+
+    start, close, kept = WorkerPool._worker, WorkerPool.close, {}
+
+    def take(pool, number):
+        worker = kept.pop((pool._interpreter.python, pool._target, pool._main, *pool._folders), None)
+        if worker and worker._process.poll() is not None:
+            worker.close()
+            worker = None
+        return worker or start(pool, number)
+
+    def greet(worker, hello):
+        worker.hello = hello
+        return hello
+
+    def keep(pool):
+        key = pool._interpreter.python, pool._target, pool._main, *pool._folders
+        for worker in [*pool.workers]:
+            is_fit = worker.hello and "unfit" not in worker.hello and worker._process.poll() is None
+            if is_fit and not worker.jobs and key not in kept:
+                with contextlib.suppress(WorkerLost):
+                    worker.examine_anew()
+                    worker.greet, worker.hello = partial(greet, worker, worker.hello), {}
+                    pool.workers.remove(worker)
+                    kept[key] = worker
+        close(pool)
+
+    with pytest.MonkeyPatch.context() as patch:
+        if request.config.option.level != "all":
+            patch.setattr(WorkerPool, "_worker", take)
+            patch.setattr(WorkerPool, "close", keep)
+        yield
+    for worker in kept.values():
+        worker.close()
+
+
+@pytest.fixture(scope="module")
 def box():
     """Return a sandbox with one worker, in which equal attempts are made again."""
     from markbook.sandbox import Sandbox
 
     with Sandbox(workers=1, isolation="weak", dedupe=False) as made:
         yield made
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Return a browser, or skip the test: to start one takes longer than most tests in it."""
+    from support.browsers import chromium
+
+    with chromium() as started:
+        yield started
 
 
 @pytest.fixture

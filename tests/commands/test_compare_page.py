@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from support.browsers import Watched, axe_source, chromium, serious_faults
+from support.browsers import Watched, axe_source, serious_faults
 from support.exam_kit import answer, hold, problem
 from support.made_runs import exam_run as made
 from support.payloads import HTML
@@ -104,9 +104,9 @@ def test_the_report_of_an_exam_says_which_run_it_is_of(days):
     )
 
 
-def test_the_lists_are_filtered_by_change_in_a_browser(folder, days):
+def test_the_lists_are_filtered_by_change_in_a_browser(folder, days, browser):
     write_page(*(run.folder for run in days))
-    with chromium() as browser, Watched(browser, (folder / "page.html").as_uri()) as seen:
+    with Watched(browser, (folder / "page.html").as_uri()) as seen:
         page = seen.page
         page.select_option("#f-topic", label="regressed")
         assert page.locator(".problem:visible .id").all_inner_texts() == ["a"]
@@ -214,12 +214,8 @@ def test_view_compares_ticked_runs_and_a_run_with_the_one_before(folder, days):
         site.changes({"at": numbers["monday"]})
 
 
-def test_ticked_runs_are_compared_in_a_browser_in_three_clicks(folder, days):
-    with (
-        serving(BrowseServer(folder)) as server,
-        chromium() as browser,
-        Watched(browser, server.address, offline=False) as seen,
-    ):
+def test_ticked_runs_are_compared_in_a_browser_in_three_clicks(folder, days, browser):
+    with serving(BrowseServer(folder)) as server, Watched(browser, server.address, offline=False) as seen:
         for box in seen.page.locator("input[name=at]").all():
             box.check()
         seen.page.click("button:has-text('Compare selected runs')")
@@ -232,12 +228,8 @@ def test_ticked_runs_are_compared_in_a_browser_in_three_clicks(folder, days):
         assert seen.complaints == []
 
 
-def test_a_refused_comparison_is_a_page_with_the_reason_and_a_way_back(folder, days):
-    with (
-        serving(BrowseServer(folder)) as server,
-        chromium() as browser,
-        Watched(browser, server.address, offline=False) as seen,
-    ):
+def test_a_refused_comparison_is_a_page_with_the_reason_and_a_way_back(folder, days, browser):
+    with serving(BrowseServer(folder)) as server, Watched(browser, server.address, offline=False) as seen:
         seen.page.locator("tr:has-text('monday') input[name=at]").check()
         seen.page.click("button:has-text('Compare selected runs')")
         assert seen.page.locator("h1").inner_text() == "This page cannot be shown"

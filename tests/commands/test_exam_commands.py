@@ -18,6 +18,8 @@ from markbook.errors import UsageError
 from markbook.runs.api import exam
 from markbook.runs.kind import Watcher
 
+pytestmark = pytest.mark.usefixtures("kept_workers")
+
 GOOD, BAD = "def f(x):\n    return x\n", "def f(x):\n    return -x\n"
 LOADER = """\
 from dataclasses import replace

@@ -226,7 +226,7 @@ def test_the_action_takes_solutions_in_lines_and_keeps_a_comment_short(tmp_path)
     root = PAGE.parents[1]
     start = root / "examples" / "start" / "exam"
     answer = json.loads((start / "answers.jsonl").read_text().splitlines()[0])
-    names = [f"{at:02}{'m' * 150}" for at in range(70)]
+    names = [f"{at:02}{'m' * 240}" for at in range(30)]
     for name, models in (("few.jsonl", ["only"]), ("many.jsonl", names)):
         rows = [json.dumps(answer | {"model": model}) + "\n" for model in models]
         (tmp_path / name).write_text("".join(rows), encoding="utf-8")

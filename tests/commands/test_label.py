@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 
 import numpy as np
 import pytest
-from support.browsers import Watched, axe_source, chromium, serious_faults
+from support.browsers import Watched, axe_source, serious_faults
 from support.exam_kit import answer, hold, problem
 from support.load import PATIENCE
 from support.made_files import task_row, task_run
@@ -450,7 +450,7 @@ def quality(answer):
 
 
 @pytest.mark.slow
-def test_forty_labels_by_keyboard_killed_in_the_middle_and_two_raters_merged(tmp_path):
+def test_forty_labels_by_keyboard_killed_in_the_middle_and_two_raters_merged(tmp_path, browser):
     rows = [
         task_row(at, (at % 5) / 4 * 0.8, model=model, text=f"{side} answer {at}")
         for at in range(20)
@@ -458,22 +458,21 @@ def test_forty_labels_by_keyboard_killed_in_the_middle_and_two_raters_merged(tmp
     ]
     run = task_run(tmp_path / "run", rows).folder
     path = run / "labels" / "ann.jsonl"
-    with chromium() as browser:
-        with labelling(run, "--rater", "ann") as (process, at), Watched(browser, at["ann"], offline=False) as seen:
+    with labelling(run, "--rater", "ann") as (process, at), Watched(browser, at["ann"], offline=False) as seen:
+        press(seen.page, 20, quality)
+        process.send_signal(signal.SIGKILL)
+        process.wait(PATIENCE)
+    assert len(path.read_text().splitlines()) == 20
+    with labelling(run, "--rater", "ann", "--rater", "bob") as (_, at):
+        with Watched(browser, at["ann"], offline=False) as seen:
+            assert "20 of 40 labelled" in seen.page.content()
             press(seen.page, 20, quality)
-            process.send_signal(signal.SIGKILL)
-            process.wait(PATIENCE)
-        assert len(path.read_text().splitlines()) == 20
-        with labelling(run, "--rater", "ann", "--rater", "bob") as (_, at):
-            with Watched(browser, at["ann"], offline=False) as seen:
-                assert "20 of 40 labelled" in seen.page.content()
-                press(seen.page, 20, quality)
-                assert "All 40 items are labelled" in seen.page.content()
-                assert seen.complaints == []
-            with Watched(browser, at["bob"], offline=False) as seen:
-                press(seen.page, 10, quality)
-                assert "The same in 10 of 10 items" in seen.page.content()
-                press(seen.page, 1, lambda _: "x")
+            assert "All 40 items are labelled" in seen.page.content()
+            assert seen.complaints == []
+        with Watched(browser, at["bob"], offline=False) as seen:
+            press(seen.page, 10, quality)
+            assert "The same in 10 of 10 items" in seen.page.content()
+            press(seen.page, 1, lambda _: "x")
 
     code, out, err = markbook("judge", "correct", "--judged", run, "--labels", run / "labels", "--json")
 
@@ -486,37 +485,35 @@ def test_forty_labels_by_keyboard_killed_in_the_middle_and_two_raters_merged(tmp
 
 
 @pytest.mark.slow
-def test_pairs_and_criteria_go_by_keyboard_too(run, tmp_path):
+def test_pairs_and_criteria_go_by_keyboard_too(run, tmp_path, browser):
     rubric = Rubric("two", "Mark.", (Criterion("a", "A?"), Criterion("b", "B?")), ("answer",), scale=(1, 10))
-    with chromium() as browser:
-        with (
-            sitting(run, "ann", rubric=rubric, labels=tmp_path / "a") as (_, (ann,)),
-            Watched(browser, ann.server.get_address("ann"), offline=False) as seen,
-        ):
-            page = seen.page
-            page.keyboard.press("0")  # ten
-            page.keyboard.press("1")
-            saved(page, 1)
-            page.keyboard.press("b")
-            page.wait_for_url("**/at/*")
-            assert "Your saved label: a 10, b 1" in page.content()
-            assert seen.complaints == []
-        with (
-            sitting(run, "ann", rubric=BETTER, pair=("zebra-1", "yak-2"), labels=tmp_path / "b") as (_, (ann,)),
-            Watched(browser, ann.server.get_address("ann"), offline=False) as seen,
-        ):
-            seen.page.keyboard.press("0")
-            saved(seen.page, 1)
+    with (
+        sitting(run, "ann", rubric=rubric, labels=tmp_path / "a") as (_, (ann,)),
+        Watched(browser, ann.server.get_address("ann"), offline=False) as seen,
+    ):
+        page = seen.page
+        page.keyboard.press("0")  # ten
+        page.keyboard.press("1")
+        saved(page, 1)
+        page.keyboard.press("b")
+        page.wait_for_url("**/at/*")
+        assert "Your saved label: a 10, b 1" in page.content()
+        assert seen.complaints == []
+    with (
+        sitting(run, "ann", rubric=BETTER, pair=("zebra-1", "yak-2"), labels=tmp_path / "b") as (_, (ann,)),
+        Watched(browser, ann.server.get_address("ann"), offline=False) as seen,
+    ):
+        seen.page.keyboard.press("0")
+        saved(seen.page, 1)
 
     assert json.loads((tmp_path / "a" / "ann.jsonl").read_text())["label"] == pytest.approx(0.5)
     assert json.loads((tmp_path / "b" / "ann.jsonl").read_text())["label"] == 0.5
 
 
 @pytest.mark.slow
-def test_axe_finds_no_serious_fault_on_the_label_page(run, tmp_path):
+def test_axe_finds_no_serious_fault_on_the_label_page(run, tmp_path, browser):
     source = axe_source(tmp_path)
     with (
-        chromium() as browser,
         sitting(run, "ann", "bob") as (_, (ann, _bob)),
         Watched(browser, ann.server.get_address("ann"), offline=False) as seen,
     ):

@@ -12,6 +12,8 @@ from support.exam_kit import answer, hold, rows, scores, write_rows
 from markbook.benchmarks.benchmark import load_benchmark
 from markbook.programs import program_language, streams
 
+pytestmark = pytest.mark.usefixtures("kept_workers")
+
 SUM = "print(sum(map(int, input().split())))"
 LATE = "n = input()\nprint(sum(map(int, n.split())) if n != '5 5' else 11)"
 

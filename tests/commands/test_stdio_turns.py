@@ -13,6 +13,8 @@ from markbook.results.kind import open_results
 from markbook.runs.api import exam
 from markbook.runs.exam.check import check_benchmark
 
+pytestmark = pytest.mark.usefixtures("kept_workers")
+
 SHARED = ROOT.parent / "shared" / "data" / "problem-packages"
 SUM = {
     "task_id": "sum",

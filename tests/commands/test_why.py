@@ -176,7 +176,7 @@ def test_a_limit_is_shown_with_its_line_where_a_right_answer_is_known(box):
     assert [(one.number, one.text) for one in outcome.why.lines] == [(2, "while n:")]
 
 
-@pytest.mark.parametrize("seconds", [0.3, 0.6, 0.9])
+@pytest.mark.parametrize("seconds", [0.15, 0.3, 0.45])
 def test_an_endless_exchange_of_a_solution_with_its_test_ends_alike_every_time(box, seconds):
     code = "def f(*many):\n    lists = [list(one) for one in many]\n    return lists\n"
     tests = ("list(f([1, 2])) == [1, 2]", "next(iter(f(iter(int, 1)))) == 0")

@@ -12,6 +12,7 @@ import json
 import os
 import time
 from collections import defaultdict
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -31,10 +32,11 @@ def cpu_seconds():
 def below(pid):
     """Return the processor time of the processes below one, and of those that they waited for."""
     total = 0.0
-    for children in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in read(children).split():
-            ended = read(Path(f"/proc/{child}/stat")).rpartition(")")[2].split()
-            total += sum(map(int, ended[11:15])) / TICKS + below(child)
+    with suppress(FileNotFoundError):  # it has just ended
+        for children in Path(f"/proc/{pid}/task").glob("*/children"):
+            for child in read(children).split():
+                ended = read(Path(f"/proc/{child}/stat")).rpartition(")")[2].split()
+                total += sum(map(int, ended[11:15])) / TICKS + below(child)
     return total
 
 

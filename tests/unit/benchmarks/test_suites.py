@@ -25,6 +25,8 @@ from markbook.serve.items import BenchmarkShelf, Defaults, read_item
 from markbook.testcode.programs import complete_program, is_always_true, parse_python
 from markbook.types import Test
 
+pytestmark = pytest.mark.usefixtures("kept_workers")
+
 RIGHT, WRONG = "def f(x): return x + 1\n", "def f(x): return 99\n"
 CASE = "import unittest\nclass Cases(unittest.TestCase):\n    def test_a(self): self.assertEqual(f(1), 2)\n"
 PYTEST = "def test_a(): assert f(1) == 2\ndef test_b(x=3): assert f(x) == 4\n"

@@ -9,7 +9,7 @@ import re
 import threading
 
 import pytest
-from support.browsers import Watched, axe_source, chromium, serious_faults
+from support.browsers import Watched, axe_source, serious_faults
 from support.exam_kit import answer, hold, problem
 from support.load import PATIENCE
 from support.made_files import review_row, review_run, task_row, task_run
@@ -348,9 +348,9 @@ def test_hostile_words_stay_words_on_every_page(serve, tmp_path):
         assert "\x00" not in body, path
 
 
-def test_the_page_works_in_a_browser(serve, folder, tmp_path):
+def test_the_page_works_in_a_browser(serve, folder, tmp_path, browser):
     client = serve(folder)
-    with chromium() as browser, Watched(browser, client.server.address, offline=False) as seen:
+    with Watched(browser, client.server.address, offline=False) as seen:
         page = seen.page
         assert "token" not in page.url
         page.click(f"a[href='/run/{number_of(client, 'exam')}']")
@@ -366,16 +366,15 @@ def test_the_page_works_in_a_browser(serve, folder, tmp_path):
 
 
 @pytest.mark.slow
-def test_axe_finds_no_serious_fault(serve, folder, tmp_path):
+def test_axe_finds_no_serious_fault(serve, folder, tmp_path, browser):
     client = serve(folder)
     number = number_of(client, "exam")
-    with chromium() as browser:
-        source = axe_source(tmp_path)
-        with Watched(browser, client.server.address, offline=False) as seen:
-            # tests/commands/test_user_tasks.py has the other pages
-            for path in (f"/run/{number}?status=failed&text=x", f"/matrix/{number}?order=unsolved"):
-                seen.page.goto(f"http://{client.server.host}{path}")
-                assert serious_faults(seen.page, source) == [], path
+    source = axe_source(tmp_path)
+    with Watched(browser, client.server.address, offline=False) as seen:
+        # tests/commands/test_user_tasks.py has the other pages
+        for path in (f"/run/{number}?status=failed&text=x", f"/matrix/{number}?order=unsolved"):
+            seen.page.goto(f"http://{client.server.host}{path}")
+            assert serious_faults(seen.page, source) == [], path
 
 
 def test_index_survives_rows_of_other_kinds(folder):
@@ -948,11 +947,11 @@ def test_scores_of_another_metric_are_no_part_of_a_trend(tmp_path):
     assert ">bleu</text>" in page
 
 
-def test_a_filter_tells_names_apart_that_differ_in_blanks(serve, tmp_path):
+def test_a_filter_tells_names_apart_that_differ_in_blanks(serve, tmp_path, browser):
     made(tmp_path, models={"a  b": 1.0, "a b": 0.0}, problems=3)
     client = serve(tmp_path)
 
-    with chromium() as browser, Watched(browser, client.server.address, offline=False) as seen:
+    with Watched(browser, client.server.address, offline=False) as seen:
         seen.page.click("th a")
         seen.page.select_option("select[name=model]", index=1)
         seen.page.click("button:has-text('Filter')")
@@ -976,21 +975,20 @@ def test_the_matrix_marks_what_is_missing_and_orders_equal_samples_by_name(tmp_p
     assert ["–" in row for row in rows] == [True, False, True]
 
 
-def test_long_names_leave_no_page_of_the_list_wider_than_the_screen(serve, tmp_path):
+def test_long_names_leave_no_page_of_the_list_wider_than_the_screen(serve, tmp_path, browser):
     made(tmp_path, models={"M" * 150: 0.9, "organisation/" + "name-" * 30: 0.2}, problems=3)
     client = serve(tmp_path)
     number = number_of(client, "exam")
     one, two = (f"{entry.location}" for entry in locations(tmp_path, "exam").search(count=2)[0])
     paths = ("/", f"/run/{number}", f"/attempt/{number}/{one}", f"/compare?a={number}:{one}&b={number}:{two}")
 
-    with chromium() as browser:
-        for width in (390, 1280):
-            with Watched(browser, client.server.address, width=width, offline=False) as seen:
-                for path in paths:
-                    seen.page.goto(f"http://{client.server.host}{path}")
-                    assert seen.page.evaluate("document.documentElement.scrollWidth") <= width, (path, width)
-                    cells = seen.page.evaluate("[...document.querySelectorAll('td')].map(cell => cell.offsetWidth)")
-                    assert max(cells, default=0) <= 800, (path, width)
+    for width in (390, 1280):
+        with Watched(browser, client.server.address, width=width, offline=False) as seen:
+            for path in paths:
+                seen.page.goto(f"http://{client.server.host}{path}")
+                assert seen.page.evaluate("document.documentElement.scrollWidth") <= width, (path, width)
+                cells = seen.page.evaluate("[...document.querySelectorAll('td')].map(cell => cell.offsetWidth)")
+                assert max(cells, default=0) <= 800, (path, width)
 
 
 def test_an_empty_folder_names_the_command_that_fills_it(tmp_path):

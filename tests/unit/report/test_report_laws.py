@@ -27,6 +27,8 @@ from markbook.results.leaderboard import standings
 from markbook.results.sheet import Cell, Sheet
 from markbook.store import open_run
 
+pytestmark = pytest.mark.usefixtures("kept_workers")
+
 KINDS = plugins.names("runs")
 REPORTS = plugins.names("reports")
 REFUSED = {"documented": ("import", "review", "run"), "lm-eval": ("import", "review")}

@@ -26,6 +26,8 @@ from markbook.serve.records import Busy, Closing, Reward, make_reward
 from markbook.serve.work_queue import SharedWork, WorkQueue
 from markbook.types import Missing, MissingKind, Outcome, TestResult, Verdict
 
+pytestmark = pytest.mark.usefixtures("kept_workers")
+
 RIGHT = "def f(x):\n    return x\n"
 WRONG = "def f(x):\n    return -x\n"
 SEVEN = "def f(x):\n    return 7\n"

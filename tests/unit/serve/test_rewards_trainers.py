@@ -33,6 +33,8 @@ from markbook.rewards import (
 from markbook.serve.records import Reward
 from markbook.types import Missing, MissingKind
 
+pytestmark = pytest.mark.usefixtures("kept_workers")
+
 WRONG = "def f(x):\n    return 1\n"
 LOCAL = {"workers": 1, "isolation": "weak", "timeout": 5}
 
