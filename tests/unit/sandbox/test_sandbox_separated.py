@@ -746,3 +746,24 @@ def test_a_test_is_open_if_the_solution_decides_more_than_its_answer(code, is_op
     tests = CompiledTests(json.dumps({"object": "class", "name": "Shop", "prompt": SHOP, "tests": [test]}))
 
     assert (tests.open, tests.provable) == ([is_open], [False])
+
+
+@pytest.mark.parametrize(
+    ("prompt", "test", "is_open"),
+    [
+        ('def __len__(self):\n        """How many."""', "assert len(candidate()) == 3", False),
+        ("def __len__(self): return len(self.items)", "assert len(candidate()) == 3", True),
+        ("is_full = property(lambda self: True)", "assert candidate().is_full", True),
+        ('def is_full(self):\n        """Whether it is full."""', "assert candidate().is_full()", False),
+        ("def is_full(self): return len(self.items) > 9", "assert candidate().is_full()", True),
+        ("def fill(self): self.full = self.check()", "assert candidate().full", True),
+        ("pass", "assert candidate().items == []", False),
+    ],
+)
+def test_code_that_a_prompt_writes_out_gives_no_answers(prompt, test, is_open):
+    box = f"class Box:\n    def __init__(self): self.items = []\n    {prompt}\n"
+    tests = [{"program": f"def check(candidate):\n    {test}\ncheck(Box)\n"}]
+
+    found = CompiledTests(json.dumps({"object": "class", "name": "Box", "prompt": box, "tests": tests}))
+
+    assert (found.open, found.provable) == ([is_open], [False])

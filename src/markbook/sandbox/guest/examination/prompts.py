@@ -392,7 +392,8 @@ def may_judge(tree: ast.Module, entry: str) -> bool:
             or getattr(node, "arg", "")
             or getattr(node, "id", "")
         )
-        is_bound = isinstance(node, DEFINITION | ast.keyword) or isinstance(getattr(node, "ctx", None), ast.Store)
+        is_written = isinstance(node, DEFINITION) and not is_stub(node)
+        is_bound = is_written or isinstance(node, ast.keyword) or isinstance(getattr(node, "ctx", None), ast.Store)
         if is_bound and str(name).startswith("__") and name not in _HARMLESS:
             return True
         if isinstance(node, ast.ClassDef):
