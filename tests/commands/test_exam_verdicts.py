@@ -1277,6 +1277,22 @@ def test_an_in_process_pass_of_an_answer_that_may_reach_the_tests_or_a_module_is
     assert len(labels["ordinary"]) == len(ORDINARY)
 
 
+def test_a_deep_test_that_fails_is_explained_and_the_next_attempts_end_as_they_do(tmp_path):
+    terms = "+".join(["1"] * 1_200)
+    row = {"task_id": "p", "prompt": "def f(x):\n", "entry_point": "f", "canonical_solution": "    return x\n"}
+    row["test"] = f"def check(candidate):\n    import time\n    time.time()\n    assert candidate(1200) == {terms}\n"
+    codes = ["def f(x): return 0\n", "import os\ndef f(x): os._exit(0)\n", "import os\ndef f(x): os._exit(7)\n"]
+
+    found = rows(hold(tmp_path, [row], [answer("p", code, sample=at) for at, code in enumerate(codes)]))
+
+    assert [test["error_message"] for row in found for test in row["test_details"]] == [
+        None,
+        "the process ended with status 0 before its tests did",
+        "the process ended with status 7 before its tests did",
+    ]
+    assert found[0]["test_details"][0]["why"]["got"] == "0"
+
+
 @pytest.mark.parametrize(
     "table", ["'a'" + " + 'a'" * 500, "+".join(["1"] * 900), "''" + ".join('')" * 450], ids=["text", "sum", "calls"]
 )

@@ -17,7 +17,7 @@ from ..explained import APART, EXPLAIN, FAILED, SEEN
 from ..marking import Sticky
 from . import expressions
 from .expressions import expression_key, get_called_name
-from .programs import FILE
+from .programs import FILE, allow_deep_trees
 from .separation import Hall
 
 TYPE_CHECKING = False
@@ -141,6 +141,7 @@ def _run_apart(
     task: CompiledTests, job: ExaminerJob, code: Any, which: list[int], limits: list[float], begin: Begin
 ) -> dict[str, Any]:  # fmt: skip
     """Look at tests that stay here. One that reaches a limit says nothing, those before it what they said."""
+    tests = watch_tests(task, which)
     attempt = begin({**job, "limits": limits})
     hall = Hall(attempt.link, task, job["code"])
     watch = explained.Watch()
@@ -153,7 +154,7 @@ def _run_apart(
         if hall.enter(plan["pins"]) is not None:
             facts = _record(hall.why)
         else:
-            for test in watch_tests(task, which):
+            for test in tests:
                 noted = len(watch.found)
                 facts = _record(hall.watch(test, Policy(plan["tests"][test[0]]), watch))
                 if facts.get("limit"):
@@ -188,7 +189,6 @@ def _run(
     task: CompiledTests, job: ExaminerJob, code: Any, failed: list[int], limits: list[float], begin: Begin
 ) -> dict[str, Any]:  # fmt: skip
     """Look at tests that go to the solution's process, as they did for their verdict."""
-    attempt = begin({**job, "limits": limits}, beside=True)
     request = (
         limits[0] - 1,
         job["code"],
@@ -199,6 +199,7 @@ def _run(
         watch_tests(task, failed),
     )
     record: dict[str, Any] = {}
+    attempt = begin({**job, "limits": limits}, beside=True)  # what comes before may fail, and this is to be ended
     try:
         attempt.link.send(marshal.dumps((EXPLAIN, code, expressions.speaks_of_random(job["code"]), limits[6], request)))
         stream = wire.Stream(attempt.link)
@@ -218,27 +219,31 @@ def _run(
 def watch_tests(task: CompiledTests, which: list[int]) -> list[explained.Test]:
     """Return tests that say what they compare, compiled once a task."""
     own = {task.name, "candidate", *task.aliases} - {""}
-    for index in which:
-        if index in task.watched:
-            continue
-        test = task.tests[index]
-        text = test.get("setup", "")
-        setup = compile(text, FILE, "exec", dont_inherit=True) if text.strip() else None
-        body, sources = None, [""]
-        if test.get("program"):
-            program = ast.parse(test["program"], FILE)
-            asserts = [node for node in expressions.nodes(program) if isinstance(node, ast.Assert)]
-            asserts.sort(key=lambda node: (node.lineno, node.col_offset))
-            sources = [(ast.get_source_segment(test["program"], node) or "")[:_SOURCE] for node in asserts]
-            numbers = {id(node): number for number, node in enumerate(asserts)}
-            program.body = _statements(program.body, numbers, own, goes_on=True)
-            body = compile(ast.fix_missing_locations(program), FILE, "exec", dont_inherit=True)
-        elif text := test.get("assertion", "").strip():
-            tree = ast.parse(text, FILE, "eval")
-            tree.body = _watch_expression(tree.body, -1, own)
-            body, sources = compile(ast.fix_missing_locations(tree), FILE, "eval", dont_inherit=True), [text[:_SOURCE]]
-        # the setup, the body and whether it is an expression; and the source of each assertion
-        task.watched[index] = (setup, body, not test.get("program")), sources
+    with allow_deep_trees():
+        for index in which:
+            if index in task.watched:
+                continue
+            test = task.tests[index]
+            text = test.get("setup", "")
+            setup = compile(text, FILE, "exec", dont_inherit=True) if text.strip() else None
+            body, sources = None, [""]
+            if test.get("program"):
+                program = ast.parse(test["program"], FILE)
+                asserts = [node for node in expressions.nodes(program) if isinstance(node, ast.Assert)]
+                asserts.sort(key=lambda node: (node.lineno, node.col_offset))
+                sources = [(ast.get_source_segment(test["program"], node) or "")[:_SOURCE] for node in asserts]
+                numbers = {id(node): number for number, node in enumerate(asserts)}
+                program.body = _statements(program.body, numbers, own, goes_on=True)
+                body = compile(ast.fix_missing_locations(program), FILE, "exec", dont_inherit=True)
+            elif text := test.get("assertion", "").strip():
+                tree = ast.parse(text, FILE, "eval")
+                tree.body = _watch_expression(tree.body, -1, own)
+                body, sources = (
+                    compile(ast.fix_missing_locations(tree), FILE, "eval", dont_inherit=True),
+                    [text[:_SOURCE]],
+                )
+            # the setup, the body and whether it is an expression; and the source of each assertion
+            task.watched[index] = (setup, body, not test.get("program")), sources
     return [(index, *task.watched[index][0]) for index in which]
 
 

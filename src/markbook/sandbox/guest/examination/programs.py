@@ -6,6 +6,7 @@ import ast
 import marshal
 import os
 import sys
+from contextlib import contextmanager
 from types import CodeType
 
 from .. import wire
@@ -15,6 +16,7 @@ from .expressions import assignments, is_literal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any, TypeGuard
 
 FILE = "<test>"
@@ -83,17 +85,24 @@ _DEEP = 4_000
 """The recursion limit under which trees are compiled: that of texts is higher than the usual one of trees, 900 terms of a sum."""
 
 
-def _compile(source: Any, mode: str, what: str, flags: int = 0) -> Any:
+@contextmanager
+def allow_deep_trees() -> Iterator[None]:
+    """Have trees compiled that are as deep as those of the texts that Python compiles."""
     limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(_DEEP)
     try:
-        if isinstance(source, ast.AST):
-            sys.setrecursionlimit(_DEEP)
-        # the `__future__` import of this module is not the test's
-        return compile(source, FILE, mode, flags, dont_inherit=True)
-    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
-        raise BrokenTest(f"{what} does not compile: {type(error).__name__}: {error}") from None
+        yield
     finally:
         sys.setrecursionlimit(limit)
+
+
+def _compile(source: Any, mode: str, what: str, flags: int = 0) -> Any:
+    try:
+        # the `__future__` import of this module is not the test's
+        with allow_deep_trees():
+            return compile(source, FILE, mode, flags, dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
+        raise BrokenTest(f"{what} does not compile: {type(error).__name__}: {error}") from None
 
 
 def instrument(tree: ast.Module) -> int:
