@@ -12,8 +12,8 @@ from markbook.sandbox.guest import wire
 from markbook.sandbox.guest.examination.in_process_tests import canaries
 from markbook.sandbox.guest.examination.mutated_expectations import ExpectationFinder
 from markbook.sandbox.guest.examination.mutated_values import draw_from
+from markbook.sandbox.guest.examination.mutation_canary import deals, list_claims, partition_claims
 from markbook.sandbox.guest.examination.mutation_operators import SURE, ExpectedValues
-from markbook.sandbox.guest.examination.mutation_proof import deals, list_claims, partition_claims
 from markbook.sandbox.guest.examination.programs import portable
 from markbook.sandbox.guest.examination.tasks import CompiledTests
 from markbook.types import Test

@@ -68,7 +68,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
-    from .mutation_proof import Useful
+    from .mutation_canary import Useful
     from .tasks import ExaminerJob
 
 

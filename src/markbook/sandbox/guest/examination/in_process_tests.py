@@ -15,9 +15,8 @@ from .. import wire
 from ..marking import SWALLOWED, receive_result
 from . import expressions
 from .mutated_values import below, new_seed, shuffle_items
-from .mutation_canary import Canary
+from .mutation_canary import Canary, deals, list_claims, order, partition_claims, proof, scarce
 from .mutation_operators import OPERATOR, SURE
-from .mutation_proof import deals, list_claims, order, partition_claims, proof, scarce
 from .programs import portable
 from .results import difference, lacks_parts
 
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..marking import Compiled, Result
-    from .mutation_proof import Useful, Variant
+    from .mutation_canary import Useful, Variant
     from .tasks import CompiledTests, ExaminerJob
 
     Run = Callable[[list[Compiled], set[int]], dict[str, Any]]

@@ -11,7 +11,7 @@ like a test that somebody wrote, and this is what most of the code is about. The
   how much a pass with it says. SURE: no right answer passes. LIKELY, ORDER, INPUT, OPERATOR: a right answer may.
 - this module: `ExpectationFinder` walks the test and collects its sites, each with the claim (assertion) it belongs to.
 - `mutation_canary`: one test with its sites; compiles the mutant for a site and a seed.
-- `mutation_proof`: which tests are mutated in which run, and what the outcomes prove.
+- `mutation_canary`: which tests are mutated in which run, and what the outcomes prove.
 - `in_process_tests`: runs the true test and the mutants in fresh children, in an order drawn by lot, and labels the pass.
 
 What crosses into the solution's process is compiled code without columns, one test at a time. Which run is mutated stays

@@ -5,7 +5,7 @@ without what it says of the entry point (`run_twice`). What is immutable and equ
 The rest a right answer may change, so the tests have the solution's (`leave_to_solutions`), with all that is reached by it
 (`list_connected`). By such an object, or by an attribute that the prompt gives it, a solution could say what a test expects. Nobody
 can list all ways to read one. So where a prompt makes any (`gives_attributes`), only tests of a simple form show something
-(`lending.SimpleTests`): each claim compares one value that may come from the solution with one that cannot.
+(`simple_tests.SimpleTests`): each claim compares one value that may come from the solution with one that cannot.
 """
 
 from __future__ import annotations
@@ -156,6 +156,11 @@ def walk_module(statements: Iterable[ast.AST]) -> Iterator[ast.AST]:
         yield node
         if not isinstance(node, DEFINITION):
             pending += ast.iter_child_nodes(node)
+
+
+def list_bound_outside(statements: list[ast.stmt]) -> set[str]:
+    """Return the names that statements bind, but for those within definitions."""
+    return collect_bound_names([*walk_module(statements)])
 
 
 def run_twice(statements: list[ast.stmt]) -> tuple[Any, dict[str, tuple[Any, bool]]]:
@@ -475,7 +480,7 @@ def looks_into(test: ast.Module, entry: set[str]) -> bool:
     definitions = [node for node in nodes if isinstance(node, DEFINITION)]
     calls_only, before = set[int](), -1
     for node in definitions:  # another function by its name, as in the references of EvalPlus
-        own = collect_bound_names([*walk_module(node.body)])
+        own = list_bound_outside(node.body)
         calls_only |= {id(part) for part in walk_all(node.body) if getattr(part, "id", "") in own}
     while before != len(calls_only):
         before = len(calls_only)

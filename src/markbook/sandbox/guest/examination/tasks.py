@@ -13,8 +13,8 @@ from ..explained import SAVED
 from ..marking import Compiled
 from . import expressions, rules
 from .claims import cannot_fail, find_claim, list_inert, makers, required_parts, unheard_parts
-from .expressions import DEFINITION, collect_bound_names, list_bound, list_names, parse, walk_all
-from .lending import BY_NAME, Lending, SimpleTests, list_bound_outside
+from .expressions import DEFINITION, list_bound, list_names, parse, walk_all
+from .lending import Lending
 from .programs import BrokenTest, compile_test, portable, repeated_parts
 from .prompts import (
     DescribedValues,
@@ -25,6 +25,7 @@ from .prompts import (
     is_idle,
     leave_to_solutions,
     list_attributes,
+    list_bound_outside,
     list_connected,
     list_given,
     list_heads,
@@ -37,9 +38,9 @@ from .prompts import (
     may_judge,
     parse_prompt,
     run_twice,
-    walk_module,
 )
 from .separation import leaves_traces, may_execute, names_used, run_alone, runs_beside
+from .simple_tests import BY_NAME, SimpleTests
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -183,7 +184,7 @@ class CompiledTests:
         left_out = [node for node in others if getattr(node, "name", "") != self.name]
         left_out += list_heads(tree, self.name) if tree else []
         words = collect_words(parts)
-        of_prompt = (collect_bound_names([*walk_module(tree.body)]) | list_rebound([tree])) if tree else set[str]()
+        of_prompt = (list_bound_outside(tree.body) | list_rebound([tree])) if tree else set[str]()
         of_prompt.update(node.target.id for node in walk_all([tree] if tree else []) if isinstance(node, ast.NamedExpr))
         is_rich = tree is None or bool(left_out) or gives_attributes(tree) or may_judge(tree, self.name)
         is_rich |= any(isinstance(node, DEFINITION) and self.name in list_names(node) for node in statements)
