@@ -217,6 +217,7 @@ def _inputs(record: Mapping[str, object], key: str) -> list[list[Any]]:
     return value
 
 
+# `_matches` is bound before it is computed: a name that a test binds only behind its functions could be the solution's.
 _HARNESS = '''\
 import copy as _copy
 import math as _math

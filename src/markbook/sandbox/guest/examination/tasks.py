@@ -6,6 +6,8 @@ import ast
 import builtins
 from collections import Counter
 from contextlib import contextmanager
+from functools import lru_cache
+from itertools import chain
 
 from .. import wire
 from ..child import seed_numpy
@@ -178,7 +180,8 @@ class CompiledTests:
             used: names that the tests use.
         """
         tree = parse_prompt(prompt, self.name)
-        parts = self._parts()
+        by_test = [[tree for tree in self._parse(test) if tree] for test in self.tests]
+        parts = [*chain(*by_test)]
         statements = list_given(tree, self.name) if tree else []
         others = [node for node in tree.body if node not in statements] if tree else []
         left_out = [node for node in others if getattr(node, "name", "") != self.name]
@@ -189,14 +192,14 @@ class CompiledTests:
         is_rich = tree is None or bool(left_out) or gives_attributes(tree) or may_judge(tree, self.name)
         is_rich |= any(isinstance(node, DEFINITION) and self.name in list_names(node) for node in statements)
         if tree and not is_rich and all(is_idle(node, used | vars(builtins).keys()) for node in statements):
-            if not self._reads_more(parts, set().union(*map(list_bound, statements))):
+            if not self._reads_more(by_test, words, set().union(*map(list_bound, statements))):
                 return
             is_rich = True
         code, values = run_twice(statements) if tree else (None, {})
         values.pop(self.name, None)
-        is_rich = is_rich or self._reads_more(parts, set(values))
+        is_rich = is_rich or self._reads_more(by_test, words, set(values))
         if code is None or tree is None:  # nobody can say what a prompt makes
-            self._note_open(set(), set(), of_prompt, set(), is_known=tree is None)
+            self._note_open(by_test, set(), set(), of_prompt, set(), is_known=tree is None)
             return
         if may_execute(walk_all(statements)):
             self.beside = [True] * len(self.tests)
@@ -224,37 +227,40 @@ class CompiledTests:
             classes = {name for name, (value, _) in values.items() if isinstance(value, type)}
             if not BY_NAME.isdisjoint(collect_words(statements)):  # its functions may read anything
                 own, copies = set(), set()
-            self._note_open(set(own), classes, of_prompt, copies)
+            self._note_open(by_test, set(own), classes, of_prompt, copies)
         self.before = [make_clearing(self.given), code]
         # what the prompt brings along is not the solution's
         for maker_names in self.makers:
             maker_names.difference_update(values.keys() - theirs)
 
-    def _reads_more(self, parts: list[ast.Module], of_prompt: set[str]) -> bool:
+    def _reads_more(self, parts: list[list[ast.Module]], words: set[str], of_prompt: set[str]) -> bool:
         """Whether tests read something of the solution's beside what they test: an attribute of it, or a name that the prompt has not given."""
-        imports = [node for node in walk_all(parts) if isinstance(node, ast.Import | ast.ImportFrom)]
+        bound = of_prompt | self._entry | vars(builtins).keys()
+        for index, trees in enumerate(parts):
+            if _list_free(_read_code(self.tests[index])) - bound:
+                return True
+            bound |= list_bound_outside([node for tree in trees for node in tree.body])
+        trees = [*chain(*parts)]
+        nodes = [*walk_all(trees)]
+        imports = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
         modules = {
             name for node in imports for name in (getattr(node, "module", ""), *(part.name for part in node.names))
         }
-        has_special = any(isinstance(node, ast.Attribute) and node.attr.startswith("__") for node in walk_all(parts))
-        bound = of_prompt | self._entry | vars(builtins).keys()
-        for test in self.tests:
-            if _list_free(test) - bound:
-                return True
-            bound |= list_bound_outside([node for part in self._parse(test) if part for node in part.body])
         return (
-            has_special
-            or "solution" in modules
-            or not collect_words(parts).isdisjoint(_OF_FUNCTIONS)
-            or any(looks_into(part, self._entry) for part in parts)
+            "solution" in modules
+            or any(isinstance(node, ast.Attribute) and node.attr.startswith("__") for node in nodes)
+            or not words.isdisjoint(_OF_FUNCTIONS)
+            or any(looks_into(tree, self._entry) for tree in trees)
         )
 
     def _note_open(
-        self, own: set[str], classes: set[str], of_prompt: set[str], copies: set[str], *, is_known: bool = True
-    ) -> None:
+        self, by_test: list[list[ast.Module]], own: set[str], classes: set[str], of_prompt: set[str], copies: set[str], *,
+        is_known: bool = True,
+    ) -> None:  # fmt: skip
         """Note which tests are open: those of no simple form, and which of them have one if they have copies of the prompt's objects.
 
         Args:
+            by_test: the trees of each test.
             own: names of the prompt of which the tests have copies in any case.
             classes: names of the prompt's classes.
             of_prompt: all names that the prompt binds.
@@ -270,8 +276,8 @@ class CompiledTests:
         imports = [node for node in ast.walk(prompt) if isinstance(node, ast.Import | ast.ImportFrom)] if prompt else []
         imported = set[str]().union(*map(list_bound, imports))
         trees = []
-        for test in self.tests:
-            parts = [part for tree in self._parse(test) if tree for part in tree.body]
+        for test_trees in by_test:
+            parts = [part for tree in test_trees for part in tree.body]
             # behind this import stands what runs the cases of a suite, which is this project's own
             runner = [at for at, part in enumerate(parts) if list_bound(part) == {"markbook_unittest"}]
             trees.append(ast.Module(parts[: runner[0]] if runner else parts, []))
@@ -285,17 +291,14 @@ class CompiledTests:
         except RecursionError:  # a sum of a thousand terms: of such a text nothing is said
             return
 
-    def _parts(self) -> list[ast.Module]:
-        return [part for test in self.tests for part in self._parse(test) if part]
-
     def _list_taken(self) -> set[str]:
         """Return the names that the tests take from elsewhere, but for what they test."""
-        return set[str]().union(*map(_list_free, self.tests)) - self._entry
+        return set[str]().union(*map(_list_free, map(_read_code, self.tests))) - self._entry
 
     @expressions.pause_clock
     def reads_more(self, index: int) -> bool:
         """Return whether a test reads more than what it tests: another one may have changed that."""
-        return bool(_list_free(self.tests[index]) - self._entry - vars(builtins).keys())
+        return bool(_list_free(_read_code(self.tests[index])) - self._entry - vars(builtins).keys())
 
     @expressions.pause_clock
     def _list_read(self) -> set[str]:
@@ -520,8 +523,14 @@ _CLAIMS = ("assertion", "inspection", "pattern")
 _OF_FUNCTIONS = frozenset(("__annotations__", "__code__", "__defaults__", "__dict__", "__doc__", "__kwdefaults__"))
 
 
-def _list_free(test: dict[str, Any]) -> set[str]:
-    return expressions.list_free("\n".join(test[part].strip() for part in _CODE if test.get(part)))
+def _read_code(test: dict[str, Any]) -> str:
+    return "\n".join(test[part].strip() for part in _CODE if test.get(part))
+
+
+@lru_cache(maxsize=1024)
+def _list_free(text: str) -> set[str]:
+    """Return the names that a test takes from elsewhere; kept, as that takes a third of what compiling the test does."""
+    return expressions.list_free(text)
 
 
 def _draws(node: ast.AST) -> bool:
