@@ -27,10 +27,20 @@ def results(folder):
     (run,) = folder.glob("evaluation_*")
     files = {path.relative_to(run).as_posix(): path for path in run.rglob("*") if path.is_file()}
     return {
-        name: path.read_bytes()
+        name: list(map(read_row, path.read_bytes().splitlines()))
+        if path.name == "test_results.jsonl"
+        else path.read_bytes()
         for name, path in files.items()
         if not name.startswith("journal") and path.name not in TIME_FILES and path.suffix != ".html"
     }
+
+
+def read_row(line):
+    """Return a row of a run without where a limit ended the second run of its code: the line depends on the moment."""
+    row = json.loads(line)
+    if row.get("why", {}).get("limit"):
+        del row["why"]
+    return row
 
 
 def run_both(tmp_path, *args):
@@ -104,8 +114,11 @@ def test_an_exam_is_the_same_on_ray(tmp_path):
         tmp_path, "exam", "--benchmark", str(exam / "benchmark"), "--solutions", *solutions, "--timeout", "2"
     )
 
+    rows = [name for name in local if name.endswith("test_results.jsonl")]
+    assert len(rows) == 3
+    for name in rows:
+        assert local.pop(name) == ray.pop(name)
     assert local == ray
-    assert any(name.endswith("test_results.jsonl") for name in local)
 
 
 @with_ray
