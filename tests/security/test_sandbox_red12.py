@@ -1,16 +1,18 @@
 """What five red teams found: by what a prompt gives, an answer says what a test expects, or runs where the tests run.
 
 `prompt_attacks.jsonl` has a prompt a row, its test, a reference where one matters, wrong answers that passed `separated`, and
-right ones of the same form.
+right ones of the same form. `before` names the first Python for which its test is no Python any more.
 """
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 from support.exam_kit import answer, hold, rows
 
 ATTACKS = [json.loads(line) for line in (Path(__file__).parent / "prompt_attacks.jsonl").read_text().splitlines()]
+ATTACKS = [case for case in ATTACKS if sys.version_info < tuple(case.get("before", (4,)))]
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["with a reference", "alone"])
