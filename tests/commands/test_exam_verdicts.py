@@ -304,9 +304,7 @@ def test_a_pass_that_expects_a_constant_of_the_tested_class_is_unchecked(tmp_pat
     found = rows(hold(tmp_path, problems, answers))
 
     labels = [{test["verdict"] if test["passed"] else "failed" for test in row["test_details"]} for row in found]
-    assert labels[::2] == [{"unchecked"}] * len(RULED) + [{"separated"}] * len(OWN_WORDS) + [{"unchecked"}] * len(
-        CHOSEN
-    )
+    assert labels[::2] == [{"unchecked"}] * len(RULED + OWN_WORDS + CHOSEN)
     assert [label - {"failed"} for label in labels[1 : 2 * len(RULED) : 2]] == [{"unchecked"}] * len(RULED)
     assert labels[2 * len(RULED) + 1 :: 2] == [{"failed"}] * len(OWN_WORDS + CHOSEN)
 
@@ -537,17 +535,17 @@ GIVEN = {
     ),
     "helpers that call others": (
         f"def a(x): return b(x)\ndef b(x): return c(x)\ndef c(x): return x * Scale.factor\n{SCALE}",
-        "candidate(3) == a(3)", "x * Scale.factor", ZERO, "S?",
+        "candidate(3) == a(3)", "x * Scale.factor", ZERO, "??",
     ),
     "an item": (
-        f"{SCALE}TABLE = {{'a': 1}}\nTABLE['b'] = Scale.factor\n", "candidate(3) == 3 * TABLE['b']", "x * Scale.factor", ZERO, "S0"
+        f"{SCALE}TABLE = {{'a': 1}}\nTABLE['b'] = Scale.factor\n", "candidate(3) == 3 * TABLE['b']", "x * Scale.factor", ZERO, "?0"
     ),
     "what a helper fills": (
         f"{SCALE}def put(table): table.append(Scale.factor)\nTABLE = [1]\nput(TABLE)\n", "candidate(3) == 3 * TABLE[1]",
-        "x * Scale.factor", ZERO, "S0",
+        "x * Scale.factor", ZERO, "?0",
     ),
     "an attribute of a helper": (
-        f"{SCALE}def a(x): return x * a.rate\na.rate = Scale.factor\n", "candidate(3) == a(3)", "x * Scale.factor", ZERO, "S0"
+        f"{SCALE}def a(x): return x * a.rate\na.rate = Scale.factor\n", "candidate(3) == a(3)", "x * Scale.factor", ZERO, "?0"
     ),
     "prose": ("Return x times LIMIT, where\nLIMIT = 6\n", "candidate(3) == 3 * LIMIT", "x * 6\nLIMIT = 6", "    return 0\nLIMIT = 0\n", "??"),
     **{
@@ -586,8 +584,7 @@ def test_what_a_prompt_gives_the_tests_is_not_the_answers_to_decide(tmp_path, kn
     labels = {"separated": "s", "in_process": "i", "unchecked": "?"}
     seen = [labels[test["verdict"]] if test["passed"] else "0" for row in found for test in row["test_details"]]
     assert dict(zip(GIVEN, map("".join, zip(seen[::2], seen[1::2], strict=True)), strict=True)) == {
-        name: case[-1].replace("!", "0" if known else "?").replace("S", "s" if known else "?")
-        for name, case in GIVEN.items()
+        name: case[-1].replace("!", "0" if known else "?") for name, case in GIVEN.items()
     }
 
 
@@ -696,14 +693,14 @@ COPIED = {
         "    assert candidate('n') == FLAGS['n']\n",
         "    return FLAGS[x]\n",
         "    return 1\nFLAGS = {'n': True}\n",
-        "S?",
+        "??",
     ),
     "values of many types": (
         MANY_TYPES + "def f(x):\n",
         "    assert candidate('a') == [TABLE['a'], WORDS, COUNTS['a'], LAST[0], DRAWN, RING[0]]\n",
         "    return [TABLE[x], WORDS, COUNTS[x], LAST[0], DRAWN, RING[0]]\n",
         "    return [TABLE[x], WORDS, COUNTS[x], LAST[0], DRAWN, RING[0]]\nCOUNTS = defaultdict(int, a=[1])\n",
-        "S?",
+        "??",
     ),
     "a constant of an enumeration": (
         "from enum import Enum\nclass Shop(Enum):\n    LOW = 1\n    HIGH = 5\n    def score(self):\n",
@@ -724,11 +721,11 @@ COPIED = {
     ),
     "a helper called like a method that reads": (
         f"{SALES}TABLE = {{'a': 1}}\ndef get(table): table['limit'] = Scale.factor\nget(TABLE)\ndef f(x):\n",
-        "    assert candidate(3) == 3 * TABLE['limit']\n", "    return x * Scale.factor\n", "    return 0\nTABLE['limit'] = 0\n", "S?",
+        "    assert candidate(3) == 3 * TABLE['limit']\n", "    return x * Scale.factor\n", "    return 0\nTABLE['limit'] = 0\n", "??",
     ),
     "rows filled through a slice": (
         f"{ROWS}def f(x):\n", "    assert candidate(3) == 3 * ROWS[1]['v']\n", "    return x * ROWS[1]['v']\n",
-        "    ROWS[1]['v'] = 0\n    return 0\n", "S?",
+        "    ROWS[1]['v'] = 0\n    return 0\n", "??",
     ),
     "what a loop over values changes": (
         f"{STOCK}def f(k):\n", LOWERED, "    for row in STOCK.values(): row['n'] -= 1\n    return STOCK[k]['n']\n", "    return 2\n", "?0"
@@ -740,7 +737,7 @@ COPIED = {
     "a cache that no test names": ("MEMO = {}\ndef f(x):\n", "    assert candidate(3) == 6\n", "    return MEMO.setdefault(x, 2 * x)\n", "    return 0\n", "s0"),
     "a helper with a cache": (
         "from functools import lru_cache\n@lru_cache\ndef twice(x): return 2 * x\ndef f(x):\n", "    assert candidate(3) == twice(3)\n",
-        "    return twice(x)\n", "    return 0\ndef twice(x): return 0\n", "S!",
+        "    return twice(x)\n", "    return 0\ndef twice(x): return 0\n", "?!",
     ),
     "an object that stays as it is": (
         "class Acc: n = 1\nACC = Acc()\ndef f(x):\n", "    assert candidate(3) == 6 and ACC.n == 1\n", "    return 2 * x\n",
@@ -773,7 +770,7 @@ COPIED = {
         "    return new()\n", "    return 0\n", "?0",
     ),
     "objects that refer to each other": (
-        f"{NODES}C = []\nfor _ in range(60): C = [C, C]\ndef f(x):\n", "    assert candidate(3) == 6\n", "    return 2 * x\n", "    return 0\n", "s0",
+        f"{NODES}C = []\nfor _ in range(60): C = [C, C]\ndef f(x):\n", "    assert candidate(3) == 6\n", "    return 2 * x\n", "    return 0\n", "?0",
     ),
     "a default that names": ("def f(x, most=(LIMIT := 6)):\n", "    assert candidate(3) == 3 * LIMIT\n", "    return x * LIMIT\n", "    return 0\nLIMIT = 0\n", "??"),
     "an import from the answer": (
@@ -808,7 +805,7 @@ REGISTRY = "class Registry:\n    items = []\n    @classmethod\n    def add(cls, 
 TICKET = "class Ticket:\n    last = 0\n    def __init__(self): Ticket.last += 1; self.id = Ticket.last\nFIRST = Ticket()\ndef f(x):\n"
 CHANGED = {
     "constants that the answer replaces late": (
-        f"{LIMITS}def f(x):\n", ASKED, "    return [2 * x, COLUMNS if x == 3 else LETTERS[:x]]\n", LATE, "S!"
+        f"{LIMITS}def f(x):\n", ASKED, "    return [2 * x, COLUMNS if x == 3 else LETTERS[:x]]\n", LATE, "?!"
     ),
     "a helper that reads what the answer rebinds": (TOTAL, ADDED, "    global total\n    total += x\n", "    return 0\n", "?0"),
     "such a helper that lies": (TOTAL, ADDED, "    global total\n    total += x\n", "    return 0\ndef get_total(): return 5\n", "??"),
@@ -855,7 +852,7 @@ CHANGED = {
     "an object by a name of Python's own": ("id = [5]\ndef get(): return id[0]\ndef f(x):\n", "    candidate(3)\n    assert get() == 3\n", "    id[0] = x\n", "    return 0\n", "?0"),
     "a class by a name of Python's own": (
         "class ConnectionError(Exception):\n    def __init__(self, *, host): self.host = host\ndef f(x):\n",
-        "    assert candidate('a').host == ConnectionError(host='a').host\n", "    return ConnectionError(host=x)\n", "    return 0\n", "S0",
+        "    assert candidate('a').host == ConnectionError(host='a').host\n", "    return ConnectionError(host=x)\n", "    return 0\n", "?0",
     ),
     "a class that a call makes": (
         "from dataclasses import make_dataclass\nP = make_dataclass('P', ['x'])\ndef f(x):\n", "    assert candidate(P(1)) == P(2)\n", "    return P(x.x + 1)\n", "    return P(0)\n", "?0",
@@ -876,7 +873,7 @@ CHANGED = {
 
 @pytest.mark.parametrize("known", [True, False], ids=["with a reference", "alone"])
 @pytest.mark.parametrize("cases", [COPIED, CHANGED], ids=["copied", "changed"])
-def test_passes_with_copies_of_the_prompts_objects_alone_are_separated(tmp_path, cases, known):
+def test_passes_that_may_rest_on_objects_of_the_prompt_are_unchecked(tmp_path, cases, known):
     problems, answers = [], []
     for name, (prompt, test, right, wrong, _) in cases.items():
         entry = "f" if "def f(" in prompt else "Shop"
@@ -893,8 +890,7 @@ def test_passes_with_copies_of_the_prompts_objects_alone_are_separated(tmp_path,
         for row in found
     ]
     assert dict(zip(cases, map("".join, zip(seen[::2], seen[1::2], strict=True)), strict=True)) == {
-        name: case[-1].replace("!", "0" if known else "?").replace("S", "s" if known else "?")
-        for name, case in cases.items()
+        name: case[-1].replace("!", "0" if known else "?") for name, case in cases.items()
     }
 
 
@@ -1088,8 +1084,7 @@ def test_tests_stay_separated_that_execute_nothing_of_the_answers(tmp_path, know
     assert [row["all_tests_passed"] for row in found] == [True, False] * len(NOTHING_EXECUTED)
     labels = dict(zip(NOTHING_EXECUTED, (row["test_details"][0]["verdict"] for row in found[::2]), strict=True))
     expected = dict.fromkeys(NOTHING_EXECUTED, "separated")
-    if not known:  # nobody says that the class stays as it is
-        expected["a data class of the prompt"] = "unchecked"
+    expected["a data class of the prompt"] = "unchecked"  # a solution may have another one
     assert labels == expected
 
 
@@ -1157,7 +1152,7 @@ LOOKING = [
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["with a reference", "alone"])
-def test_a_container_is_the_tests_own_where_an_answer_only_reads_it(tmp_path, known):
+def test_a_test_that_reads_a_container_of_the_prompt_passes_unchecked(tmp_path, known):
     prompt = "from collections import Counter\nSTOCK = Counter(a=3)\ndef f(x):\n"
     changed = "    assert candidate('a') is None and STOCK['a'] == 2\n"
     looked = "    assert candidate('a') == STOCK['a'] - 1\n"
@@ -1173,8 +1168,7 @@ def test_a_container_is_the_tests_own_where_an_answer_only_reads_it(tmp_path, kn
 
     labels = {row["task_id"]: (test["passed"], test["verdict"]) for row in found for test in row["test_details"]}
     assert [labels[code] for code in TAKING] == [(True, "unchecked")] * len(TAKING)
-    seen = {labels[f"{code}; return x"] for code in LOOKING}
-    assert seen == {(True, "separated" if known else "unchecked")}
+    assert {labels[f"{code}; return x"] for code in LOOKING} == {(True, "unchecked")}
 
 
 def test_what_the_prompts_objects_note_and_are_is_what_the_answer_has(tmp_path):

@@ -90,15 +90,15 @@ def f(n, function):
         function(k)
 #-- tests
 seen = []
-f(20_000, seen.append)
-len(seen) == 20_000 and seen[-1] == 19_999
+f(10_000, seen.append)
+len(seen) == 10_000 and seen[-1] == 9_999
 
 count = 0
 def tick(v):
     global count
     count += 1
-f(20_000, tick)
-count == 20_000
+f(10_000, tick)
+count == 10_000
 #-- wrong
 def f(n, function):
     for k in range(n, 0, -1):

@@ -128,8 +128,6 @@ class Examiner:
         self._expired = False
         self._has_changed = False
         """Whether a solution may have changed something here that lasts."""
-        self._is_replaced: bool | None = None
-        """Whether this solution has other values under names of the prompt; None where no run apart has shown it."""
         self._last: tuple[str, Any, dict[str, Any] | None] = ("", None, None)
         """The solution compiled last: it is often wanted again at once."""
 
@@ -192,17 +190,10 @@ class Examiner:
         seconds = float(job["limits"][0])
         self._expired = False
         later, plan = job.get("later") or {}, job.get("plan") or {}
-        self._is_replaced = later.get("replaced")
         task.rebound = frozenset((*plan.get("rebound", ()), *later.get("rebound", ())))
         _arm(seconds if task.kind != stdin.KIND else stdin.JUDGE_SECONDS * (1 + len(task.tests)))
         try:
             record = self._calibrate(task, job) if job.get("calibrate") else self._verdict(task, job)
-            if "plan" in record and any(task.provable) and job["code"]:
-                try:
-                    with task.own_copies():
-                        record["plan"]["own"] = self._calibrate(task, job)["plan"]
-                except Deadline:
-                    record["spent"] = True  # wherever it was, it was not at a place to go on from
             if "later" not in record:
                 inspect(task, job["code"], record["tests"])
                 if task.kind != stdin.KIND:
@@ -244,34 +235,15 @@ class Examiner:
     def _label_passes(self, task: CompiledTests, job: ExaminerJob, record: dict[str, Any]) -> None:
         """Label passes that may rest on what the solution has put in the place of the prompt's objects, or of a module's parts.
 
-        The tests have had the solution's objects, as right answers may change them. A pass rests on none of these where the
-        test passes apart from the solution with the examiner's own copies, too: then it is `separated`, if the solution had
-        what the prompt has when it was loaded.
+        Such tests have had the solution's objects, as right answers may change them.
         """
-        tests, plan, done = record["tests"], job.get("plan") or record.get("plan") or {}, record.get("done", {})
+        tests = record["tests"]
         passes = {index for index, result in enumerate(tests) if result["p"] and result["v"] != "flagged"}
         may_change = any(tests[index]["v"] == "in_process" for index in passes) and may_change_tests(job["code"])
-        changed = {index for index in passes if may_change and tests[index]["v"] == "in_process"}
         is_replaced = bool(passes) and bool(task.list_replaced(job["code"]))
-        doubtful = {index for index in passes if is_replaced or task.open[index]}
-        proved = {index for index in doubtful if task.provable[index]} if plan and not is_replaced else set[int]()
-        if proved:
-            own_plan = plan.get("own", plan)
-            try:
-                if self._is_replaced is None:
-                    self._run_separated(task, job, {}, [None] * len(tests))
-                if own_plan["tests"] != [None] * len(tests) and self._is_replaced is False:
-                    with task.own_copies():
-                        proved &= self._list_apart(task, {**job, "plan": own_plan}, done)
-                else:
-                    proved.clear()
-            except Deadline:
-                proved.clear()
-                record["spent"] = True  # wherever it was, it was not at a place to go on from
-        for index in (doubtful - proved) | changed:
-            tests[index] = {**tests[index], "v": "unchecked"}
-        for index in proved:
-            tests[index] = {**tests[index], "v": "separated"}
+        for index in passes:
+            if is_replaced or task.open[index] or (may_change and tests[index]["v"] == "in_process"):
+                tests[index] = {**tests[index], "v": "unchecked"}
 
     def _read_text(self, task: CompiledTests, job: ExaminerJob) -> dict[str, Any]:
         """Run the tests of a text here, and those that would execute it in a child of its own, behind the tests before them."""
@@ -288,28 +260,6 @@ class Examiner:
         for index in set(range(len(tests))) - there:
             record["tests"][index] = tests[index]
         return record
-
-    def _list_apart(self, task: CompiledTests, job: ExaminerJob, done: dict[int, Any]) -> set[int]:
-        """Return the tests that a solution passes apart, without doubt, by the parts that were executed before (`done`).
-
-        A right answer is to pass them so, too: what it fails, or what is there to be filled, says nothing about copies that stay
-        as they are.
-        """
-        job.pop("later", None)
-        plan, record = job["plan"], self._verdict(task, {**job, "defers": True})
-        undecided = record.get("later", {}).get("there", ())
-        again = dict(enumerate(record["later"]["done"])) if undecided else record.get("done", {})
-        record = record["later"]["record"] if undecided else record
-        return {
-            index
-            for index, result in enumerate(record["tests"])
-            if result["p"]
-            and result["v"] == "separated"
-            and index not in undecided
-            and again.get(index) == done.get(index)
-            and plan["sure"]  # without a right answer nobody says that what the prompt makes stays as it is
-            and plan["done"][index] is not None
-        }
 
     def _verdict(self, task: CompiledTests, job: ExaminerJob) -> dict[str, Any]:
         plan: Plan | None = job.get("plan")
@@ -366,7 +316,6 @@ class Examiner:
             "done": done,
             "there": sorted(there),
             "known": is_sure,
-            "replaced": self._is_replaced,
             "rebound": sorted(task.rebound),
         }
         return {"later": later} if job.get("defers") else self._decided_beside(task, job, plan, right, later)
@@ -601,7 +550,6 @@ class Examiner:
         _arm(seconds)  # for what is done between two runs
         if learns:
             pins.update(hall.pins)
-        self._is_replaced = self._is_replaced if hall.is_replaced is None else self._is_replaced or hall.is_replaced
         if hall.has_changed or any(policy is not None and policy.has_changed for policy in policies):
             # what the tests have made themselves goes with their variables
             self._has_changed |= hall.peer.has_named or bool(task.before)

@@ -637,6 +637,12 @@ def list_free(text: str) -> set[str]:
     return ((names_read - own) | (own & _Reads(tree.body).unbound)) - (names_local - names_around)
 
 
+def list_certain(text: str) -> set[str]:
+    """Return the names that code has bound once it has run to its end, whatever happens in it; none of code that does not parse."""
+    tree = parse(text)
+    return set() if tree is None else _Reads(tree.body).bound
+
+
 class _Reads:
     """What the statements of a module may read before they have bound it, or though they bind it in a branch alone."""
 
@@ -644,15 +650,14 @@ class _Reads:
         self.unbound = set[str]()
         self._later = set[str]()
         """What functions read, whenever they are called."""
-        bound = self._run(statements, set())
-        self.unbound |= self._later - bound
+        self.bound = self._run(statements, set())
+        """What is bound after them."""
+        self.unbound |= self._later - self.bound
 
     def _run(self, statements: list[ast.stmt], bound: set[str]) -> set[str]:
         """Go through statements; return what is bound after them."""
         for node in statements:
-            if isinstance(
-                node, ast.If | ast.For | ast.AsyncFor | ast.While | ast.Try | ast.Match | ast.With | ast.AsyncWith
-            ):
+            if isinstance(node, _BRANCHING):
                 bound = self._branch(node, bound)
             elif isinstance(node, ast.ClassDef):
                 self._read([*node.decorator_list, *node.bases, *(keyword.value for keyword in node.keywords)], bound)
@@ -664,10 +669,7 @@ class _Reads:
                 bound = bound | {node.name}
             else:
                 self._read([node], bound)
-                if not (isinstance(node, ast.AnnAssign) and node.value is None):
-                    bound = (bound | list_bound(node)) - {
-                        part for part in list_names(node) if isinstance(node, ast.Delete)
-                    }
+                bound = bound - list_names(node) if isinstance(node, ast.Delete) else bound | _list_certain(node)
         return bound
 
     def _branch(self, node: Any, bound: set[str]) -> set[str]:
@@ -678,9 +680,10 @@ class _Reads:
         ]
         self._read(parts, bound)
         # of a loop the body sees what it binds, and what comes after may not
-        within = bound.union(*(collect_bound_names(list(ast.walk(part))) for part in parts))
+        within = bound.union(*map(_list_certain, parts))
         if isinstance(node, ast.With | ast.AsyncWith):
-            return self._run(node.body, within)
+            self._run(node.body, within)  # its manager may end it early: `suppress`, `raises`
+            return within
         for case in getattr(node, "cases", ()):
             self._run(case.body, within | collect_bound_names(list(ast.walk(case.pattern))))
         after = self._run(getattr(node, "body", []), within)
@@ -699,6 +702,34 @@ class _Reads:
         if any(isinstance(node, ast.Call) for node in nodes):
             names |= self._later
         self.unbound |= names - bound
+
+
+_BRANCHING = (
+    ast.If, ast.For, ast.AsyncFor, ast.While, ast.Try, ast.Match, ast.With, ast.AsyncWith, getattr(ast, "TryStar", ast.Try),
+)  # fmt: skip
+_PERHAPS = (
+    ast.Assert,
+    ast.BoolOp,
+    ast.Compare,
+    ast.GeneratorExp,
+    ast.IfExp,
+    ast.Lambda,
+    ast.ListComp,
+    ast.SetComp,
+    ast.DictComp,
+)
+"""In which a part may not be executed."""
+
+
+def _list_certain(statement: ast.AST) -> set[str]:
+    """Return the names that a statement without branches, or the head of one with some, binds if it is executed to its end."""
+    if isinstance(statement, ast.AnnAssign):
+        return set(list_targets(statement)) if statement.value is not None else set()
+    pending = [statement]
+    for node in pending:  # it grows meanwhile
+        if not isinstance(node, _PERHAPS):
+            pending += ast.iter_child_nodes(node)
+    return collect_bound_names(pending)
 
 
 def walk_all(trees: Iterable[ast.AST]) -> Iterator[ast.AST]:

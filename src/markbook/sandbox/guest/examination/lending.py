@@ -15,9 +15,6 @@ texts count as such that do.
     check(f)
 
 What an operator of the solution's objects changes counts in any text (`Policy.note_written`).
-
-`simple_tests` asks the same of all that a test has from the solution, where a prompt makes objects by which that could say what the
-test expects: by another list of forms.
 """
 
 from __future__ import annotations

@@ -2,25 +2,22 @@
 
 Theory of operation. Tests may use what a prompt makes: constants, helpers, classes, containers. The prompt's code runs here, twice,
 without what it says of the entry point (`run_twice`). What is immutable and equal both times is the examiner's own copy to the tests.
-The rest a right answer may change, so the tests have the solution's (`leave_to_solutions`), with all that is reached by it
-(`list_connected`). By such an object, or by an attribute that the prompt gives it, a solution could say what a test expects. Nobody
-can list all ways to read one. So where a prompt makes any (`gives_attributes`), only tests of a simple form show something
-(`simple_tests.SimpleTests`): each claim compares one value that may come from the solution with one that cannot.
+The rest a right answer may change, so the tests have the solution's (`leave_to_solutions`), with all that is made of it
+(`list_made_of`). By such an object a solution could say what a test expects. Nobody can list all ways to read one: lists of harmless
+forms of tests were tried three times, and attackers found a hundred ways past each. So a test shows something only if it mentions
+none of these objects, and none does where a prompt makes classes or writes the entry point itself (`gives_objects`).
 """
 
 from __future__ import annotations
 
 import ast
 import builtins
-import collections
 import re
 import signal
 import types
 from contextlib import contextmanager
 
 from .. import wire
-from ..exchange.standin import get_token
-from ..exchange.values import Transfer
 from . import expressions
 from .claims import SAME
 from .expressions import (
@@ -41,43 +38,47 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-BUILTIN_ERRORS = frozenset(
-    name for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, Exception)
-)
 _MAKERS = frozenset(
-    (
-        "make_dataclass",
-        "namedtuple",
-        "new_class",
-        "partial",
-        "partialmethod",
-        "setattr",
-        "type",
-        "update_wrapper",
-        "wraps",
-    )
-)
-"""What makes an object with attributes, beside classes."""
+    [
+        "__builtins__", "__dict__", "__import__", "eval", "exec", "globals", "import_module", "locals", "make_dataclass", "modules",
+        "namedtuple", "new_class", "partial", "partialmethod", "setattr", "type", "update_wrapper", "vars", "wraps",
+    ]
+)  # fmt: skip
+"""What makes an object with attributes, beside classes, or binds a name that the text does not show."""
 _PLAIN_DECORATORS = frozenset(
     ("abstractmethod", "cache", "classmethod", "lru_cache", "overload", "property", "staticmethod")
 )
 
 
-def gives_attributes(prompt: ast.Module) -> bool:
-    """Whether a prompt's code, with its entry point, may make objects with attributes of its own, beside methods to be written."""
+_GIVING = ast.Return | ast.Yield | ast.YieldFrom | ast.Lambda | DEFINITION
+"""What a function has that is more than begun."""
+
+
+def gives_objects(prompt: ast.Module, entry: str) -> bool:
+    """Whether a prompt's code may make objects with attributes of its own, beside methods to be written, or writes the entry point."""
     for node in ast.walk(prompt):
         if isinstance(node, ast.ClassDef):
             written = [part for part in node.body if not (isinstance(part, DEFINITION) and is_stub(part))]
             is_given = bool(node.bases or node.keywords) or not is_stub(ast.ClassDef("", [], [], written, []))
+        elif isinstance(node, DEFINITION):
+            is_given = node.name == entry and (
+                bool(node.decorator_list) or any(isinstance(part, _GIVING) for part in walk_all(node.body))
+            )
         elif isinstance(node, ast.Call):
-            name = get_called_name(node)
-            is_given = name in _MAKERS or name[:1].isupper()
+            is_given = get_called_name(node)[:1].isupper()
         else:
             is_given = isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load)
         decorators = {getattr(part, "id", "") for part in getattr(node, "decorator_list", ())}
-        if is_given or not decorators <= _PLAIN_DECORATORS:
+        names = {getattr(node, "id", ""), getattr(node, "attr", "")}
+        if is_given or not decorators <= _PLAIN_DECORATORS or not names.isdisjoint(_MAKERS):
             return True
     return False
+
+
+def has_code(prose: str, entry: str) -> bool:
+    """Whether a prompt that is not Python has code in it beside the head of the entry point."""
+    definitions = {*re.findall(r"\b(?:def|class)\s+(\w+)", prose)} - {entry}
+    return bool(definitions) or re.search(r"\blambda\b|^[ \t]+(?:return|yield)\b", prose, re.MULTILINE) is not None
 
 
 _SECONDS = 30.0
@@ -93,10 +94,6 @@ def list_given(prompt: ast.Module, entry: str) -> list[ast.stmt]:
     ]
 
 
-_MOST_TUPLES = 1_000_000
-"""Of more it is not said whether they are the same."""
-
-
 def make_namespace(seed: int = 0) -> dict[str, Any]:
     """Return where a prompt's code runs by itself."""
     own = {
@@ -104,49 +101,6 @@ def make_namespace(seed: int = 0) -> dict[str, Any]:
         "__import__": lambda name, *more: own_random(seed=seed) if name == "random" else __import__(name, *more),
     }
     return {"__name__": "solution", "__builtins__": own}
-
-
-class DescribedValues(Transfer):
-    """Values as they would go to the other process, by which two are the same."""
-
-    examines = False
-
-    def __init__(self, values: list[Any]) -> None:
-        super().__init__(self)  # type: ignore[arg-type]  # nothing is taken off the wire
-        self.objects: list[Any] = []
-        """What is not plain, in the order in which it was met."""
-        self._tuples = 0
-        self.text = repr(_sort_sets(self.put(values)))
-
-    def put(self, value: Any, depth: int = 0) -> Any:
-        """Return the wire form of a value; of a tuple without whether it is the same one: compilers make one of equal ones."""
-        if type(value) not in (tuple, frozenset):
-            return super().put(value, depth)
-        self._tuples += 1
-        if self._tuples > _MOST_TUPLES:
-            raise OverflowError
-        return ["T" if type(value) is tuple else "F", self.items(list(value), depth + 1)]
-
-    def export(self, value: Any, _transfer: Transfer, _depth: int) -> list[str]:
-        """Note an object that is not plain."""
-        self.objects.append(value)
-        return ["object"]
-
-    def is_same(self, other: DescribedValues) -> bool:
-        """Whether these values of the prompt are those of a solution; of its own classes and functions nothing is known."""
-        return self.text == other.text and all(
-            get_token(theirs) is not None or theirs is own
-            for own, theirs in zip(self.objects, other.objects, strict=True)
-        )
-
-
-def _sort_sets(form: Any) -> Any:
-    """Return the form of values with that of sets sorted, as they keep no order."""
-    if type(form) is not list:
-        return form
-    parts = list(map(_sort_sets, form))
-    is_set = form[:1] in (["S"], ["F"]) and type(form[-1]) is list
-    return [*parts[:-1], sorted(parts[-1], key=repr)] if is_set else parts
 
 
 def walk_module(statements: Iterable[ast.AST]) -> Iterator[ast.AST]:
@@ -266,8 +220,9 @@ def leave_to_solutions(
     tests: list[ast.Module],
     reassigned: list[str] | None,
     left_out: list[ast.stmt],
+    entry: str,
 ) -> set[str]:
-    """Return which names of the prompt stand for objects that a solution may change, so that right tests have its own.
+    """Return which names of the prompt stand for objects that a solution may change, or makes, so that right tests have its own.
 
     Args:
         prompt: its statements.
@@ -275,6 +230,7 @@ def leave_to_solutions(
         tests: their syntax trees.
         reassigned: what a right answer replaces; None if none is known: then what is empty may be there to be filled.
         left_out: statements of the prompt that are not run.
+        entry: what is tested.
     """
     imported = list_import_names(prompt, values)
     rebound = list_rebound([*prompt, *left_out, *tests]).union(reassigned or ()) & values.keys() - imported
@@ -285,6 +241,10 @@ def leave_to_solutions(
     names_with_attributes = {find_base(node) for node in walk_all([*prompt, *tests]) if isinstance(node, ast.Attribute)}
     names_not_called = list_not_called(prompt, tests)
     for node in prompt:
+        if not _DRAWN.isdisjoint(
+            name for part in ast.walk(node) for name in (getattr(part, "id", ""), getattr(part, "attr", ""))
+        ):
+            theirs |= list_bound(node)  # by chance it is the same twice
         is_stateful = any(isinstance(part, ast.Global) for part in ast.walk(node))
         is_open = isinstance(node, DEFINITION) and (is_stub(node) or (reassigned is None and reads_nothing(node)))
         if is_stateful or is_open or isinstance(node, ast.ClassDef):
@@ -296,7 +256,31 @@ def leave_to_solutions(
             is_own = is_same and bool(reassigned is not None or value)
         if not (is_own or name in imported):
             theirs.add(name)
-    return (theirs | close_over(rebound, list_readers(values))).union(*map(list_bound, left_out))
+    theirs = (theirs | close_over(rebound, list_readers(values))).union(*map(list_bound, left_out))
+    return list_made_of(theirs | {entry}, prompt) & values.keys() - imported - {entry} | theirs
+
+
+_DRAWN = frozenset(
+    [
+        "SystemRandom", "getpid", "id", "monotonic", "now", "perf_counter", "process_time", "random", "secrets", "time", "time_ns", "today",
+        "urandom", "uuid1", "uuid4",
+    ]
+)  # fmt: skip
+"""What gives something else each time, if not every time."""
+
+
+def list_made_of(names: set[str], statements: list[ast.stmt]) -> set[str]:
+    """Return names with those whose objects a statement makes of one of them as it is executed, such as a default of a function."""
+    made, before = set(names), -1
+    while len(made) != before:
+        before = len(made)
+        for node in statements:
+            executed: list[ast.AST] = [node]
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                executed = [node.args, *node.decorator_list]
+            if not made.isdisjoint(collect_words(executed)):
+                made |= {node.name} if isinstance(node, DEFINITION) else list_bound(node)
+    return made
 
 
 def list_import_names(prompt: list[ast.stmt], values: dict[str, tuple[Any, bool]]) -> set[str]:
@@ -378,96 +362,6 @@ def is_stub(definition: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -
         isinstance(part, ast.Pass | ast.Raise) or (isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant))
         for part in definition.body
     )
-
-
-_HARMLESS = frozenset(
-    ("__all__", "__doc__", "__hash__", "__init__", "__post_init__", "__repr__", "__slots__", "__str__")
-)
-"""Special names that a prompt may bind and that no claim asks for; `str` and `repr` are looked at where they are called."""
-_PLAIN_BASES = frozenset(("ABC", "object", *BUILTIN_ERRORS))
-
-
-def may_judge(tree: ast.Module, entry: str) -> bool:
-    """Whether a prompt's objects may answer operators, truth and the like by code of the prompt, for which a solution may have other code."""
-    classes = {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
-    for node in ast.walk(tree):
-        name = (
-            getattr(node, "name", "")
-            or getattr(node, "attr", "")
-            or getattr(node, "arg", "")
-            or getattr(node, "id", "")
-        )
-        is_written = isinstance(node, DEFINITION) and not is_stub(node)
-        is_bound = is_written or isinstance(node, ast.keyword) or isinstance(getattr(node, "ctx", None), ast.Store)
-        if is_bound and str(name).startswith("__") and name not in _HARMLESS:
-            return True
-        if isinstance(node, ast.ClassDef):
-            bases = {getattr(base, "id", getattr(base, "attr", "")) for base in node.bases}
-            decorators = {getattr(getattr(part, "func", part), "id", "") for part in node.decorator_list}
-            if node.keywords or not (bases <= _PLAIN_BASES | classes and decorators <= {"dataclass"}):
-                return True
-        elif isinstance(node, DEFINITION) and node.name == entry:
-            # what it is to do is written, too, or around it
-            inner = [part for part in walk_all(node.body) if isinstance(part, DEFINITION | ast.Lambda)]
-            is_function = not isinstance(node, ast.ClassDef)
-            if is_function and (inner or isinstance(node.body[-1], ast.Return)):
-                return True
-            decorators = {getattr(getattr(part, "func", part), "id", "") for part in node.decorator_list}
-            if is_function and not decorators <= _PLAIN_DECORATORS:
-                return True
-    return not {"setattr", "type", "__dict__"}.isdisjoint(list_names(tree))
-
-
-def list_attributes(prompt: str, entry: str) -> tuple[set[str] | None, set[str]]:
-    """Return the attributes that an answer may be asked for (None: all), and those for which a prompt's own code would answer.
-
-    Where a prompt writes classes, that is a short list: methods that are to be written, what `__init__` is given or sets to a literal,
-    data of the class, and methods of builtin types. In prose with code, nobody can say what is written.
-    """
-    tree = parse_prompt(prompt, entry)
-    if tree is None:
-        has_code = {*re.findall(r"\b(?:def|class)\s+(\w+)", prompt)} - {entry} or "lambda" in prompt
-        return (set() if has_code else None), set()
-    data, judging = set[str](), set[str]()
-    classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
-    plain = set[int]()
-    for part in (part for node in classes for part in node.body):
-        if isinstance(part, DEFINITION) and is_stub(part):
-            data.add(part.name)
-            plain.add(id(part))
-        elif isinstance(part, ast.Assign | ast.AnnAssign) and (
-            part.value is None or expressions.is_literal(part.value)
-        ):
-            data |= list_bound(part)
-        elif isinstance(part, ast.FunctionDef) and part.name == "__init__":
-            parameters = {argument.arg for argument in ast.walk(part.args) if isinstance(argument, ast.arg)}
-            for statement in (line for line in part.body if isinstance(line, ast.Assign)):
-                first, value = statement.targets[0], statement.value
-                targets = first.elts if isinstance(first, ast.Tuple) else statement.targets
-                values = value.elts if isinstance(value, ast.Tuple) and len(targets) > 1 else [value]
-                if all(getattr(value, "id", "") in parameters or expressions.is_literal(value) for value in values):
-                    data |= {target.attr for target in targets if isinstance(target, ast.Attribute)}
-                    plain |= {id(target) for target in targets}
-        elif not isinstance(part, DEFINITION):
-            judging |= list_bound(part)
-    for node in ast.walk(tree):
-        if isinstance(node, DEFINITION) and id(node) not in plain and node.name != entry:
-            judging.add(node.name)
-        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and id(node) not in plain:
-            judging.add(node.attr)
-        elif isinstance(node, ast.keyword):
-            judging.add(node.arg or "")
-    makers = {get_called_name(node) for node in ast.walk(tree) if isinstance(node, ast.Call)} & _MAKERS
-    return (data | _METHODS if classes or makers else None), judging
-
-
-_METHODS = {"args", "exception", "value"} | {
-    name
-    for kind in (bytes, dict, float, frozenset, int, list, set, str, tuple, collections.deque)
-    for name in dir(kind)
-    if name[0] != "_"
-}
-"""Methods of builtin types, and what a caught error is asked for."""
 
 
 _CALLERS = {"assertRaises": 1, "assertRaisesRegex": 1, "filter": 0, "map": 0, "raises": 1}

@@ -448,8 +448,6 @@ class Hall:
         """How often each part of the last test went well."""
         self.why: Any = None
         """What the solution's process says of why it could not be loaded."""
-        self.is_replaced: bool | None = None
-        """Whether the solution has another value than the prompt's code makes under a name of the prompt, once it is loaded."""
 
     def enter(self, pins: dict[str, str]) -> Result | None:
         """Wait for the solution to load and fill the namespace of the tests; return what went wrong if something did.
@@ -477,8 +475,6 @@ class Hall:
             if len(others) == 1:
                 objects[entry] = self.peer.also(others).get(others[0])
                 self.flags = ["name_mismatch"]
-        if not task.has_own_copies:
-            self.is_replaced = not task.has_prompt_values(objects, self._text)
         for name, value in objects.items():
             if name != entry and get_token(value) is None:
                 own = names.module_name(value) or names.name_for(value)

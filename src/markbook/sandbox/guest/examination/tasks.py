@@ -5,12 +5,10 @@ from __future__ import annotations
 import ast
 import builtins
 from collections import Counter
-from contextlib import contextmanager
 from functools import lru_cache
 from itertools import chain
 
 from .. import wire
-from ..child import seed_numpy
 from ..explained import SAVED
 from ..marking import Compiled
 from . import expressions, rules
@@ -19,34 +17,27 @@ from .expressions import DEFINITION, list_bound, list_names, parse, walk_all
 from .lending import Lending
 from .programs import BrokenTest, compile_test, portable, repeated_parts
 from .prompts import (
-    DescribedValues,
     close_over,
     collect_words,
-    gives_attributes,
+    gives_objects,
+    has_code,
     is_code,
     is_idle,
     leave_to_solutions,
-    list_attributes,
-    list_bound_outside,
     list_connected,
     list_given,
     list_heads,
     list_readers,
-    list_rebound,
     list_replaced,
     looks_into,
     make_clearing,
-    make_namespace,
-    may_judge,
     parse_prompt,
     run_twice,
 )
-from .separation import leaves_traces, may_execute, names_used, run_alone, runs_beside
-from .simple_tests import BY_NAME, SimpleTests
+from .separation import leaves_traces, may_execute, names_used, runs_beside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any, NotRequired, TypedDict
 
     from .mutation_canary import Canary
@@ -80,7 +71,7 @@ _MOST_COMPILED = 1 << 18
 """Bytes of compiled tests that are worth keeping."""
 _COMPILED = (
     "leaves_traces", "compiled", "before", "asks", "faults", "beside", "draws", "silent", "required", "unheard", "repeated",
-    "makers", "of_solution", "open", "provable", "replaceable", "given", "readers", "_living",
+    "makers", "of_solution", "open", "replaceable", "given", "readers", "_living",
 )  # fmt: skip
 """What an examiner tells another one of a sample's tests."""
 STDIN = "stdin"
@@ -92,18 +83,13 @@ class CompiledTests:
 
     leaves_traces = False
     """Whether an attempt may change something here that the next one finds."""
-    has_own_copies = False
     rebound = frozenset[str]()
     """Names to which the solution that is examined, or a right one, gives other objects when it is called."""
     open: list[bool]
-    """Which tests let the solution decide more than its answer, by what it has in the place of the prompt's; see `SimpleTests`."""
-    provable: list[bool]
-    """Which of them would not, if they had copies of all that the prompt makes."""
+    """Which tests let the solution decide more than its answer, by what it has in the place of the prompt's."""
     _living: set[str] | None = None
     _replaced: tuple[Any, set[str]] = None, set()
     """The solution whose replacements were looked for last, and what they are."""
-    _prompt_values: dict[str, Any] | None = None
-    """What the prompt's code makes, handed to nobody; see `has_prompt_values`."""
 
     def __init__(self, text: str, compiled: str = "") -> None:
         """Take what the controller says of a sample, and compile it unless it comes with what `compiled_text` returned."""
@@ -142,7 +128,7 @@ class CompiledTests:
         self.before: list[Any] = []
         """Helpers from the prompt, compiled."""
         self.of_solution: list[str] = []
-        """Names of the prompt whose objects are the solution's, where that has them, as it may change them; see `own_copies`."""
+        """Names of the prompt whose objects are the solution's, where that has them, as it may change them."""
         self.replaceable: list[str] = []
         """Constants of the prompt: where no right answer is known, a solution may give them other values."""
         self.readers: list[list[str]] = []
@@ -168,7 +154,7 @@ class CompiledTests:
                 own |= expressions.list_imported(self._parse(test)) - used
                 used |= names
         self.asks = sorted(used - own - {""})
-        self.open = self.provable = [False] * len(self.tests)
+        self.open = [False] * len(self.tests)
         return used
 
     def _compile_prompt(self, prompt: str, changed: list[str] | None, used: set[str]) -> None:
@@ -179,7 +165,7 @@ class CompiledTests:
             changed: what a right answer replaces in it; None if none is known.
             used: names that the tests use.
         """
-        tree = parse_prompt(prompt, self.name)
+        tree, whole = parse_prompt(prompt, self.name), parse_prompt(prompt)
         by_test = [[tree for tree in self._parse(test) if tree] for test in self.tests]
         parts = [*chain(*by_test)]
         statements = list_given(tree, self.name) if tree else []
@@ -187,19 +173,17 @@ class CompiledTests:
         left_out = [node for node in others if getattr(node, "name", "") != self.name]
         left_out += list_heads(tree, self.name) if tree else []
         words = collect_words(parts)
-        of_prompt = (list_bound_outside(tree.body) | list_rebound([tree])) if tree else set[str]()
-        of_prompt.update(node.target.id for node in walk_all([tree] if tree else []) if isinstance(node, ast.NamedExpr))
-        is_rich = tree is None or bool(left_out) or gives_attributes(tree) or may_judge(tree, self.name)
+        is_rich = has_code(prompt, self.name) if whole is None else bool(left_out) or gives_objects(whole, self.name)
         is_rich |= any(isinstance(node, DEFINITION) and self.name in list_names(node) for node in statements)
         if tree and not is_rich and all(is_idle(node, used | vars(builtins).keys()) for node in statements):
-            if not self._reads_more(by_test, words, set().union(*map(list_bound, statements))):
+            self.open = self._list_open(by_test, words, set().union(*map(list_bound, statements)), set())
+            if not any(self.open):
                 return
-            is_rich = True
         code, values = run_twice(statements) if tree else (None, {})
         values.pop(self.name, None)
-        is_rich = is_rich or self._reads_more(by_test, words, set(values))
-        if code is None or tree is None:  # nobody can say what a prompt makes
-            self._note_open(by_test, set(), set(), of_prompt, set(), is_known=tree is None)
+        if code is None or tree is None:  # prose makes nothing; of code that cannot run nobody says what it makes
+            is_unknown = is_rich or tree is not None
+            self.open = [True] * len(self.tests) if is_unknown else self._list_open(by_test, words, set(), set())
             return
         if may_execute(walk_all(statements)):
             self.beside = [True] * len(self.tests)
@@ -207,7 +191,7 @@ class CompiledTests:
         is_class = any(isinstance(node, ast.ClassDef) and node.name == self.name for node in tree.body)
         # of what is made of the tested class its objects are tested
         of_class = set[str]().union(*map(list_bound, left_out)) if is_class else set()
-        changing = leave_to_solutions(statements, values, parts, changed, left_out) - {self.name}
+        changing = leave_to_solutions(statements, values, parts, changed, left_out, self.name) - {self.name}
         theirs = (reached & changing) - of_class
         self.of_solution = sorted(theirs)
         self.asks = sorted({*self.asks, *self.of_solution})
@@ -217,79 +201,41 @@ class CompiledTests:
         self.replaceable = sorted(name for name in mentioned if not is_code(values[name][0]))
         self.readers = [pair for pair in list_readers(values) if pair[0] in self.given]
         self.asks = sorted({*self.asks, *set[str]().union(*self.readers).intersection(self.replaceable)})
-        if is_rich or changing:
-            # a copy of a function that reads what is the solution's gives what that makes of it
-            readers = list_readers(values)
-            outside = [node for node in statements if not isinstance(node, DEFINITION)]
-            made_of_theirs = list_connected(changing | of_class, outside, values)
-            own = values.keys() - close_over(made_of_theirs | {self.name}, readers)
-            copies = close_over(changing - of_class, readers) - list_connected({self.name}, statements, values)
-            classes = {name for name, (value, _) in values.items() if isinstance(value, type)}
-            if not BY_NAME.isdisjoint(collect_words(statements)):  # its functions may read anything
-                own, copies = set(), set()
-            self._note_open(by_test, set(own), classes, of_prompt, copies)
+        # a copy of a function that reads what is the solution's gives what that makes of it
+        self.open = self._list_open(by_test, words, set(values), close_over(changing, list_readers(values)))
+        if is_rich:
+            self.open = [True] * len(self.tests)
         self.before = [make_clearing(self.given), code]
         # what the prompt brings along is not the solution's
         for maker_names in self.makers:
             maker_names.difference_update(values.keys() - theirs)
 
-    def _reads_more(self, parts: list[list[ast.Module]], words: set[str], of_prompt: set[str]) -> bool:
-        """Whether tests read something of the solution's beside what they test: an attribute of it, or a name that the prompt has not given."""
-        bound = of_prompt | self._entry | vars(builtins).keys()
-        for index, trees in enumerate(parts):
-            if _list_free(_read_code(self.tests[index])) - bound:
-                return True
-            bound |= list_bound_outside([node for tree in trees for node in tree.body])
-        trees = [*chain(*parts)]
-        nodes = [*walk_all(trees)]
+    def _list_open(
+        self, by_test: list[list[ast.Module]], words: set[str], of_prompt: set[str], changing: set[str]
+    ) -> list[bool]:
+        """Return for each test whether it has more of the solution than the answers of what it tests.
+
+        That is one of the prompt's objects which a solution may change (`changing`), an attribute of what is tested, or a name
+        that neither the tests nor the prompt are certain to bind.
+        """
+        nodes = [*walk_all(chain(*by_test))]
         imports = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
         modules = {
             name for node in imports for name in (getattr(node, "module", ""), *(part.name for part in node.names))
         }
-        return (
-            "solution" in modules
+        bound, reads_more = of_prompt | self._entry | vars(builtins).keys(), False
+        for test in self.tests:
+            reads_more |= bool(_list_free(_read_code(test)) - bound)
+            bound |= expressions.list_certain(_read_code(test))
+        if (
+            reads_more
+            or "solution" in modules
             or any(isinstance(node, ast.Attribute) and node.attr.startswith("__") for node in nodes)
             or not words.isdisjoint(_OF_FUNCTIONS)
-            or any(looks_into(tree, self._entry) for tree in trees)
-        )
-
-    def _note_open(
-        self, by_test: list[list[ast.Module]], own: set[str], classes: set[str], of_prompt: set[str], copies: set[str], *,
-        is_known: bool = True,
-    ) -> None:  # fmt: skip
-        """Note which tests are open: those of no simple form, and which of them have one if they have copies of the prompt's objects.
-
-        Args:
-            by_test: the trees of each test.
-            own: names of the prompt of which the tests have copies in any case.
-            classes: names of the prompt's classes.
-            of_prompt: all names that the prompt binds.
-            copies: names of objects that a solution may change, where these can be copied.
-            is_known: whether the prompt's text says what it makes; one that cannot run does not.
-        """
-        prompt, attributes = parse_prompt(self._prompt, self.name), list_attributes(self._prompt, self.name)
-        attributes = attributes if is_known else (set(), attributes[1])
-        self.open = [True] * len(self.tests)
-        if may_judge(prompt, self.name) if prompt else attributes[0] is not None:
-            return
-        entry = self._entry - (of_prompt - {self.name})
-        imports = [node for node in ast.walk(prompt) if isinstance(node, ast.Import | ast.ImportFrom)] if prompt else []
-        imported = set[str]().union(*map(list_bound, imports))
-        trees = []
-        for test_trees in by_test:
-            parts = [part for tree in test_trees for part in tree.body]
-            # behind this import stands what runs the cases of a suite, which is this project's own
-            runner = [at for at, part in enumerate(parts) if list_bound(part) == {"markbook_unittest"}]
-            trees.append(ast.Module(parts[: runner[0]] if runner else parts, []))
-        try:
-            simple = SimpleTests(trees, own, entry, classes, of_prompt, imported, attributes).simple
-            self.open = [not is_simple for is_simple in simple]
-            if copies and any(self.open):
-                self.provable = SimpleTests(
-                    trees, own | copies, entry, classes, of_prompt, imported, attributes, frozenset(copies)
-                ).simple
-        except RecursionError:  # a sum of a thousand terms: of such a text nothing is said
-            return
+            or any(looks_into(tree, self._entry) for tree in chain(*by_test))
+        ):
+            return [True] * len(by_test)
+        return [not changing.isdisjoint(collect_words(trees)) for trees in by_test]
 
     def _list_taken(self) -> set[str]:
         """Return the names that the tests take from elsewhere, but for what they test."""
@@ -317,15 +263,14 @@ class CompiledTests:
     def list_living(self, code: str) -> list[str]:
         """Return the names that a solution may give other values while its tests, which take them from it, run."""
         read = self._list_read()
-        own = {*self.given, *self.of_solution} if self.has_own_copies else set(self.given) - self.list_replaced(code)
-        return sorted(read - own)
+        return sorted(read - (set(self.given) - self.list_replaced(code)))
 
     def list_watched(self, code: str, *, learns: bool) -> list[str]:
         """Return the names of which a solution is asked whether they have become something else while its tests ran.
 
         They are also the prompt's constants where no right answer says whether they stay, or it is run to say so (`learns`).
         """
-        with_constants = (learns or not self._has_right_answer) and not self.has_own_copies
+        with_constants = learns or not self._has_right_answer
         return sorted({*self.list_living(code), *self.replaceable * with_constants}.intersection(self.asks))
 
     def list_replaced(self, code: str) -> set[str]:
@@ -341,47 +286,12 @@ class CompiledTests:
         """Return the names of the prompt under which the tests have this solution's objects."""
         return self.list_replaced(code).union(self.of_solution)
 
-    @expressions.pause_clock
-    def has_prompt_values(self, objects: dict[str, Any], code: str) -> bool:
-        """Whether a solution has, when it is loaded, the values of the prompt under the prompt's names, as far as they are plain.
-
-        Only what has arrived is looked at: no object of the solution's is asked for anything.
-        """
-        names = self.list_taken_from(code) & objects.keys()
-        if not names:
-            return True
-        try:
-            if self._prompt_values is None:
-                if self.speaks_of_random:
-                    seed_numpy()
-                values = make_namespace()
-                with run_alone(values):
-                    exec(self.before[1], values)
-                self._prompt_values = values
-            names_compared = sorted(names & self._prompt_values.keys())
-            own, other = (
-                DescribedValues([side[name] for name in names_compared]) for side in (self._prompt_values, objects)
-            )
-            return own.is_same(other)
-        except Exception:  # where it cannot be said, nothing is shown by this solution's objects
-            return False
-
-    @contextmanager
-    def own_copies(self) -> Iterator[None]:
-        """Have the tests run with what the prompt's code makes here alone, which no solution can change."""
-        asks = self.asks
-        self.asks, self.has_own_copies = [name for name in asks if name not in self.of_solution], True
-        try:
-            yield
-        finally:
-            self.asks, self.has_own_copies = asks, False
-
     def helpers(self, code: str) -> list[Any]:
         """Return what puts the prompt's code before the tests, but for what is this solution's."""
         if not self.before:
             return []
         clear, code_given = self.before
-        names = set[str]() if self.has_own_copies else self.list_taken_from(code)
+        names = self.list_taken_from(code)
         # so that the prompt's code does nothing once more to classes of the solution's; where an object of theirs is missing there,
         # it is made of them
         remade = names.intersection(code_given.co_names)
@@ -391,8 +301,6 @@ class CompiledTests:
         if remade:
             save += f"if {remade!r} <= globals().keys(): del {', '.join(sorted(remade))}\n"
         restore = "".join(f"if {other!r} in globals(): {name} = {other}\n" for name, other in saved)
-        if self.has_own_copies:
-            clear = make_clearing([*self.given, *self.of_solution])
         first, last = (compile(text, "<prompt>", "exec", dont_inherit=True) for text in (save, restore))
         return [first, clear, code_given, last]
 
