@@ -3,7 +3,7 @@
 Theory of operation. Tests may use what a prompt makes: constants, helpers, classes, containers. The prompt's code runs here, twice,
 without what it says of the entry point (`run_twice`). What is immutable and equal both times is the examiner's own copy to the tests.
 The rest a right answer may change, so the tests have the solution's (`leave_to_solutions`), with all that is made of it
-(`list_made_of`). By such an object a solution could say what a test expects. Nobody can list all ways to read one: lists of harmless
+(`list_derived`). By such an object a solution could say what a test expects. Nobody can list all ways to read one: lists of harmless
 forms of tests were tried three times, and attackers found a hundred ways past each. So a test shows something only if it mentions
 none of these objects, and none does where a prompt makes classes or writes the entry point itself (`gives_objects`).
 """
@@ -257,7 +257,7 @@ def leave_to_solutions(
         if not (is_own or name in imported):
             theirs.add(name)
     theirs = (theirs | close_over(rebound, list_readers(values))).union(*map(list_bound, left_out))
-    return list_made_of(theirs | {entry}, prompt) & values.keys() - imported - {entry} | theirs
+    return list_derived(theirs | {entry}, prompt) & values.keys() - imported - {entry} | theirs
 
 
 _DRAWN = frozenset(
@@ -269,18 +269,18 @@ _DRAWN = frozenset(
 """What gives something else each time, if not every time."""
 
 
-def list_made_of(names: set[str], statements: list[ast.stmt]) -> set[str]:
+def list_derived(names: set[str], statements: list[ast.stmt]) -> set[str]:
     """Return names with those whose objects a statement makes of one of them as it is executed, such as a default of a function."""
-    made, before = set(names), -1
-    while len(made) != before:
-        before = len(made)
+    derived, before = set(names), -1
+    while len(derived) != before:
+        before = len(derived)
         for node in statements:
             executed: list[ast.AST] = [node]
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 executed = [node.args, *node.decorator_list]
-            if not made.isdisjoint(collect_words(executed)):
-                made |= {node.name} if isinstance(node, DEFINITION) else list_bound(node)
-    return made
+            if not derived.isdisjoint(collect_words(executed)):
+                derived |= {node.name} if isinstance(node, DEFINITION) else list_bound(node)
+    return derived
 
 
 def list_import_names(prompt: list[ast.stmt], values: dict[str, tuple[Any, bool]]) -> set[str]:

@@ -165,7 +165,7 @@ class CompiledTests:
             changed: what a right answer replaces in it; None if none is known.
             used: names that the tests use.
         """
-        tree, whole = parse_prompt(prompt, self.name), parse_prompt(prompt)
+        tree, with_entry = parse_prompt(prompt, self.name), parse_prompt(prompt)
         by_test = [[tree for tree in self._parse(test) if tree] for test in self.tests]
         parts = [*chain(*by_test)]
         statements = list_given(tree, self.name) if tree else []
@@ -173,7 +173,11 @@ class CompiledTests:
         left_out = [node for node in others if getattr(node, "name", "") != self.name]
         left_out += list_heads(tree, self.name) if tree else []
         words = collect_words(parts)
-        is_rich = has_code(prompt, self.name) if whole is None else bool(left_out) or gives_objects(whole, self.name)
+        is_rich = (
+            has_code(prompt, self.name)
+            if with_entry is None
+            else bool(left_out) or gives_objects(with_entry, self.name)
+        )
         is_rich |= any(isinstance(node, DEFINITION) and self.name in list_names(node) for node in statements)
         if tree and not is_rich and all(is_idle(node, used | vars(builtins).keys()) for node in statements):
             self.open = self._list_open(by_test, words, set().union(*map(list_bound, statements)), set())
