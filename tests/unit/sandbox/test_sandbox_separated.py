@@ -668,6 +668,7 @@ GIVING = [
     ("from types import SimpleNamespace\nSHOP = SimpleNamespace(rate=3)\n", "assert candidate(3) == 3"),
     ("def shop(): pass\nshop.rate = 3\n", "assert candidate(3) == 3"),
     ("globals()['RATE'] = 3\n", "assert candidate(3) == 3"),
+    ("Shop = type('Shop', (), {'rate': 3})\n", "assert candidate(3) == 3"),
     ("RATES = [3]\n", "assert candidate(3) == RATES[0]"),
     ("RATES = [3]\ndef get(): return RATES\n", "assert candidate(3) == get()[0]"),
     ("RATES = [3]\nRATE = RATES[0]\n", "assert candidate(3) == RATE"),
@@ -700,9 +701,12 @@ ASKING = [
         'class Shop:\n    def price(self):\n        """Return it."""\n',
         "s = candidate(3)\ns.add(2)\nassert s.price() == 2",
     ),
+    ("from decimal import Decimal\nRATE = Decimal(3)\ndef get(x):\n    if type(x) is str: raise ValueError(x)\n    return RATE\n",
+     "assert candidate(3) == get(3) == RATE"),
+    ("from typing import TypeVar\nT = TypeVar('T')\n", "assert candidate(3) == 3"),
     ("", "if (limit := 3) > 2:\n    assert candidate(3) == 3"),
     ("", "def same(f):\n    assert f(3) == 3\nsame(candidate)"),
-]
+]  # fmt: skip
 """Prompts and tests that have nothing of the solution but its answers."""
 
 

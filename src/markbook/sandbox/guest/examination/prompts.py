@@ -41,10 +41,12 @@ if TYPE_CHECKING:
 _MAKERS = frozenset(
     [
         "__builtins__", "__dict__", "__import__", "eval", "exec", "globals", "import_module", "locals", "make_dataclass", "modules",
-        "namedtuple", "new_class", "partial", "partialmethod", "setattr", "type", "update_wrapper", "vars", "wraps",
+        "namedtuple", "new_class", "partial", "partialmethod", "setattr", "update_wrapper", "vars", "wraps",
     ]
 )  # fmt: skip
 """What makes an object with attributes, beside classes, or binds a name that the text does not show."""
+_PLAIN_CLASSES = frozenset(("Counter", "Decimal", "Fraction", "OrderedDict", "Path", "TypeVar", *vars(builtins)))
+"""Classes whose objects have no attributes that a call chooses."""
 _PLAIN_DECORATORS = frozenset(
     ("abstractmethod", "cache", "classmethod", "lru_cache", "overload", "property", "staticmethod")
 )
@@ -65,7 +67,8 @@ def gives_objects(prompt: ast.Module, entry: str) -> bool:
                 bool(node.decorator_list) or any(isinstance(part, _GIVING) for part in walk_all(node.body))
             )
         elif isinstance(node, ast.Call):
-            is_given = get_called_name(node)[:1].isupper()
+            name = get_called_name(node)
+            is_given = (name[:1].isupper() and name not in _PLAIN_CLASSES) or (name == "type" and len(node.args) > 1)
         else:
             is_given = isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load)
         decorators = {getattr(part, "id", "") for part in getattr(node, "decorator_list", ())}
