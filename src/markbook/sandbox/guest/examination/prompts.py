@@ -71,7 +71,10 @@ def gives_objects(prompt: ast.Module, entry: str) -> bool:
             is_given = (name[:1].isupper() and name not in _PLAIN_CLASSES) or (name == "type" and len(node.args) > 1)
         else:
             is_given = isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load)
-        decorators = {getattr(part, "id", "") for part in getattr(node, "decorator_list", ())}
+        decorators = {
+            expressions.expression_key(getattr(part, "func", part)) for part in getattr(node, "decorator_list", ())
+        }
+        decorators = {name.removeprefix(".") for name in decorators}
         names = {getattr(node, "id", ""), getattr(node, "attr", "")}
         if is_given or not decorators <= _PLAIN_DECORATORS or not names.isdisjoint(_MAKERS):
             return True
@@ -113,11 +116,6 @@ def walk_module(statements: Iterable[ast.AST]) -> Iterator[ast.AST]:
         yield node
         if not isinstance(node, DEFINITION):
             pending += ast.iter_child_nodes(node)
-
-
-def list_bound_outside(statements: list[ast.stmt]) -> set[str]:
-    """Return the names that statements bind, but for those within definitions."""
-    return collect_bound_names([*walk_module(statements)])
 
 
 def run_twice(statements: list[ast.stmt]) -> tuple[Any, dict[str, tuple[Any, bool]]]:
@@ -244,10 +242,6 @@ def leave_to_solutions(
     names_with_attributes = {find_base(node) for node in walk_all([*prompt, *tests]) if isinstance(node, ast.Attribute)}
     names_not_called = list_not_called(prompt, tests)
     for node in prompt:
-        if not _DRAWN.isdisjoint(
-            name for part in ast.walk(node) for name in (getattr(part, "id", ""), getattr(part, "attr", ""))
-        ):
-            theirs |= list_bound(node)  # by chance it is the same twice
         is_stateful = any(isinstance(part, ast.Global) for part in ast.walk(node))
         is_open = isinstance(node, DEFINITION) and (is_stub(node) or (reassigned is None and reads_nothing(node)))
         if is_stateful or is_open or isinstance(node, ast.ClassDef):
@@ -259,17 +253,29 @@ def leave_to_solutions(
             is_own = is_same and bool(reassigned is not None or value)
         if not (is_own or name in imported):
             theirs.add(name)
-    theirs = (theirs | close_over(rebound, list_readers(values))).union(*map(list_bound, left_out))
-    return list_derived(theirs | {entry}, prompt) & values.keys() - imported - {entry} | theirs
+    readers = list_readers(values)
+    theirs = (theirs | close_over(rebound, readers)).union(*map(list_bound, left_out))
+    sources = close_over(theirs | {entry}, readers) | list_drawing(prompt)
+    return (list_derived(sources, prompt) & values.keys() - imported - sources) | theirs
 
 
-_DRAWN = frozenset(
+_DRAWING = frozenset(
     [
-        "SystemRandom", "getpid", "id", "monotonic", "now", "perf_counter", "process_time", "random", "secrets", "time", "time_ns", "today",
-        "urandom", "uuid1", "uuid4",
+        "SystemRandom", "default_rng", "getpid", "id", "mkdtemp", "mktemp", "monotonic", "now", "perf_counter", "process_time", "random",
+        "secrets", "tempfile", "time", "time_ns", "today", "urandom", "uuid", "uuid1", "uuid4",
     ]
 )  # fmt: skip
 """What gives something else each time, if not every time."""
+
+
+def list_drawing(statements: Iterable[ast.AST]) -> set[str]:
+    """Return the names by which code has what gives something else each time: by chance it gives the same twice."""
+    names = set(_DRAWING)
+    for node in (node for node in walk_all(statements) if isinstance(node, ast.Import | ast.ImportFrom)):
+        for alias in node.names:
+            if not _DRAWING.isdisjoint(f"{getattr(node, 'module', '')}.{alias.name}".split(".")):
+                names.add((alias.asname or alias.name).partition(".")[0])
+    return names
 
 
 def list_derived(names: set[str], statements: list[ast.stmt]) -> set[str]:
@@ -377,7 +383,7 @@ def looks_into(test: ast.Module, entry: set[str]) -> bool:
     definitions = [node for node in nodes if isinstance(node, DEFINITION)]
     calls_only, before = set[int](), -1
     for node in definitions:  # another function by its name, as in the references of EvalPlus
-        own = list_bound_outside(node.body)
+        own = {part.name for part in node.body if isinstance(part, DEFINITION)}
         calls_only |= {id(part) for part in walk_all(node.body) if getattr(part, "id", "") in own}
     while before != len(calls_only):
         before = len(calls_only)

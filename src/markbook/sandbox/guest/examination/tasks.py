@@ -9,6 +9,7 @@ from functools import lru_cache
 from itertools import chain
 
 from .. import wire
+from ..exchange.standin import get_token
 from ..explained import SAVED
 from ..marking import Compiled
 from . import expressions, rules
@@ -71,7 +72,7 @@ _MOST_COMPILED = 1 << 18
 """Bytes of compiled tests that are worth keeping."""
 _COMPILED = (
     "leaves_traces", "compiled", "before", "asks", "faults", "beside", "draws", "silent", "required", "unheard", "repeated",
-    "makers", "of_solution", "open", "replaceable", "given", "readers", "_living",
+    "makers", "of_solution", "open", "tests_class", "replaceable", "given", "readers", "_living",
 )  # fmt: skip
 """What an examiner tells another one of a sample's tests."""
 STDIN = "stdin"
@@ -87,6 +88,8 @@ class CompiledTests:
     """Names to which the solution that is examined, or a right one, gives other objects when it is called."""
     open: list[bool]
     """Which tests let the solution decide more than its answer, by what it has in the place of the prompt's."""
+    tests_class: bool
+    """Whether the prompt begins a class that is tested."""
     _living: set[str] | None = None
     _replaced: tuple[Any, set[str]] = None, set()
     """The solution whose replacements were looked for last, and what they are."""
@@ -154,7 +157,7 @@ class CompiledTests:
                 own |= expressions.list_imported(self._parse(test)) - used
                 used |= names
         self.asks = sorted(used - own - {""})
-        self.open = [False] * len(self.tests)
+        self.open, self.tests_class = [False] * len(self.tests), False
         return used
 
     def _compile_prompt(self, prompt: str, changed: list[str] | None, used: set[str]) -> None:
@@ -173,6 +176,7 @@ class CompiledTests:
         left_out = [node for node in others if getattr(node, "name", "") != self.name]
         left_out += list_heads(tree, self.name) if tree else []
         words = collect_words(parts)
+        self.tests_class = any(isinstance(node, ast.ClassDef) and node.name == self.name for node in others)
         is_rich = (
             has_code(prompt, self.name)
             if with_entry is None
@@ -192,9 +196,8 @@ class CompiledTests:
         if may_execute(walk_all(statements)):
             self.beside = [True] * len(self.tests)
         reached = list_connected(words, [*statements, *left_out], values)
-        is_class = any(isinstance(node, ast.ClassDef) and node.name == self.name for node in tree.body)
         # of what is made of the tested class its objects are tested
-        of_class = set[str]().union(*map(list_bound, left_out)) if is_class else set()
+        of_class = set[str]().union(*map(list_bound, left_out)) if self.tests_class else set()
         changing = leave_to_solutions(statements, values, parts, changed, left_out, self.name) - {self.name}
         theirs = (reached & changing) - of_class
         self.of_solution = sorted(theirs)
@@ -239,7 +242,7 @@ class CompiledTests:
             or any(looks_into(tree, self._entry) for tree in chain(*by_test))
         ):
             return [True] * len(by_test)
-        return [not changing.isdisjoint(collect_words(trees)) for trees in by_test]
+        return [not changing.isdisjoint(words)] * len(by_test)  # they share their variables
 
     def _list_taken(self) -> set[str]:
         """Return the names that the tests take from elsewhere, but for what they test."""
@@ -288,7 +291,25 @@ class CompiledTests:
 
     def list_taken_from(self, code: str) -> set[str]:
         """Return the names of the prompt under which the tests have this solution's objects."""
-        return self.list_replaced(code).union(self.of_solution)
+        return self.list_replaced(code).union(() if self.is_closed else self.of_solution)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the tests have nothing of a solution but what they test, called: all else is the prompt's or their own."""
+        return bool(self._prompt) and self.kind != "text" and not any(self.open)
+
+    def close(self, objects: dict[str, Any], code: str) -> dict[str, Any]:
+        """Return what the tests have of a solution: of closed ones a name that was taken for another's is not there.
+
+        What is tested can be called, and no more: an attribute could say what a test expects.
+        """
+        if not self.is_closed:
+            return objects
+        allowed = self.list_taken_from(code) | {self.name}
+        shown = {name: value for name, value in objects.items() if name in allowed}
+        if get_token(shown.get(self.name)) is not None and not self.tests_class:
+            shown[self.name] = make_caller(shown[self.name], self.name)
+        return shown
 
     def helpers(self, code: str) -> list[Any]:
         """Return what puts the prompt's code before the tests, but for what is this solution's."""
@@ -423,6 +444,16 @@ class CompiledTests:
     def handed_over(self, code: str, entry: str, more: list[str]) -> tuple[str, list[str], list[Any], list[str]]:
         """Return what comes before the tests: what the object is called that they test, its other names, helpers, `list_living`."""
         return entry, [*self.aliases, *more], self.helpers(code), self.list_living(code)
+
+
+def make_caller(function: Any, name: str) -> Any:
+    """Return a function that calls another one and shows nothing of it."""
+
+    def call(*arguments: Any, **named: Any) -> Any:
+        return function(*arguments, **named)
+
+    call.__name__ = call.__qualname__ = name
+    return call
 
 
 _DRAWN = frozenset(("random", "secrets", "uuid", "uuid4", "urandom", "default_rng", "RandomState", "randint", "randn"))
