@@ -675,6 +675,8 @@ GIVING = [
     ("def rate():\n    pass\nRATE = rate()\n", "assert candidate(3) == RATE"),
     ("def rate():\n    pass\ndef get(n=rate()): return n\n", "assert candidate(3) == get()"),
     ("import secrets\nRATE = secrets.randbelow(2)\n", "assert candidate(3) == RATE"),
+    ("from secrets import randbelow as draw\nRATE = draw(2)\n", "assert candidate(3) == RATE"),
+    ("import secrets\ndef draw(): return secrets.randbelow(2)\nRATE = draw()\n", "assert candidate(3) == RATE"),
 ]
 """Prompts that make objects which a solution may have otherwise, and tests that rest on these or may."""
 TAKING = [
@@ -696,6 +698,7 @@ ASKING = [
     ("", "assert candidate(3) == 3"),
     ("RATE = 3\ndef get(): return RATE\n", "assert candidate(3) == get() == RATE"),
     ("RATES = [3]\n", "assert candidate(3) == 3"),
+    ("import random\nPREFIX = 'id-random'\n", "assert candidate(3).startswith(PREFIX)"),
     ("import math\n", "with open('rates') as rates:\n    pass\nassert candidate(rates) == math.pi"),
     (
         'class Shop:\n    def price(self):\n        """Return it."""\n',

@@ -255,8 +255,11 @@ def leave_to_solutions(
             theirs.add(name)
     readers = list_readers(values)
     theirs = (theirs | close_over(rebound, readers)).union(*map(list_bound, left_out))
-    sources = close_over(theirs | {entry}, readers) | list_drawing(prompt)
-    return (list_derived(sources, prompt) & values.keys() - imported - sources) | theirs
+    drawing = list_drawing(prompt)
+    sources = close_over(theirs | drawing | {entry}, readers) - drawing
+    drawing_statements = [node for node in prompt if not drawing.isdisjoint(collect_words([node], texts=False))]
+    drawn = set[str]().union(*map(list_bound, drawing_statements)) - imported
+    return ((list_derived(sources | drawn, prompt) - sources) & values.keys() - imported) | theirs
 
 
 _DRAWING = frozenset(
@@ -416,14 +419,14 @@ def list_heads(tree: ast.Module, entry: str) -> list[ast.stmt]:
     return [ast.Expr(node) for node in walk_all(heads) if isinstance(node, ast.NamedExpr)]
 
 
-def collect_words(trees: Iterable[ast.AST]) -> set[str]:
-    """Return the names that code uses or binds, and the words of its texts: `globals()['LIMIT']`."""
+def collect_words(trees: Iterable[ast.AST], *, texts: bool = True) -> set[str]:
+    """Return the names that code uses or binds, and the words of its texts (`globals()['LIMIT']`) unless these are not asked for."""
     words = set[str]()
     for node in walk_all(trees):
         words.update(getattr(node, field, None) or "" for field in ("id", "name", "attr"))
         if isinstance(node, ast.Global):
             words.update(node.names)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+        elif texts and isinstance(node, ast.Constant) and isinstance(node.value, str):
             words.update(re.findall(r"\w+", node.value))
     return words
 
