@@ -126,15 +126,15 @@ def test_right_answers_pass_whose_tests_read_what_the_prompt_gives(tmp_path, kno
 
     labels = dict(zip(cases, _label(tmp_path, cases), strict=True))
 
-    assert labels == {name: {"separated" if "texts" in name else "unchecked"} for name in HONEST}
+    assert labels == {name: {"unchecked"} for name in HONEST}  # each rests on an object that an answer may change
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["with a reference", "alone"])
-def test_what_a_right_answer_makes_of_a_default_is_compared_with_the_tests_own_value(tmp_path, known):
+def test_what_a_right_answer_makes_of_a_default_passes(tmp_path, known):
     prompt = 'class Counter:\n    count = 0\n    def step(self):\n        """Count."""\n'
     right, wrong = (f"        self.count += {n}\n" for n in (1, 2))
     test = "c = candidate()\nc.step()\nassert c.count == 1\nassert candidate().count == 0"
 
     labels = _label(tmp_path, {"c": (prompt, test, prompt + right, prompt + wrong, right * known)})
 
-    assert (labels[0], "failed" in labels[1]) == ({"separated"}, True)
+    assert (labels[0], "failed" in labels[1]) == ({"unchecked"}, True)
