@@ -637,10 +637,9 @@ def list_free(text: str) -> set[str]:
     return ((names_read - own) | (own & _Reads(tree.body).unbound)) - (names_local - names_around)
 
 
-def list_certain(text: str) -> set[str]:
-    """Return the names that code has bound once it has run to its end, whatever happens in it; none of code that does not parse."""
-    tree = parse(text)
-    return set() if tree is None else _Reads(tree.body).bound
+def list_certain(statements: list[ast.stmt]) -> set[str]:
+    """Return the names that a module has bound once its statements have run to their end, whichever branches they took."""
+    return _Reads(statements).bound
 
 
 class _Reads:
@@ -707,17 +706,9 @@ class _Reads:
 _BRANCHING = (
     ast.If, ast.For, ast.AsyncFor, ast.While, ast.Try, ast.Match, ast.With, ast.AsyncWith, getattr(ast, "TryStar", ast.Try),
 )  # fmt: skip
-_PERHAPS = (
-    ast.Assert,
-    ast.BoolOp,
-    ast.Compare,
-    ast.GeneratorExp,
-    ast.IfExp,
-    ast.Lambda,
-    ast.ListComp,
-    ast.SetComp,
-    ast.DictComp,
-)
+_CONDITIONAL = (
+    ast.Assert, ast.BoolOp, ast.Compare, ast.DictComp, ast.GeneratorExp, ast.IfExp, ast.Lambda, ast.ListComp, ast.SetComp,
+)  # fmt: skip
 """In which a part may not be executed."""
 
 
@@ -727,7 +718,7 @@ def _list_certain(statement: ast.AST) -> set[str]:
         return set(list_targets(statement)) if statement.value is not None else set()
     pending = [statement]
     for node in pending:  # it grows meanwhile
-        if not isinstance(node, _PERHAPS):
+        if not isinstance(node, _CONDITIONAL):
             pending += ast.iter_child_nodes(node)
     return collect_bound_names(pending)
 

@@ -5,7 +5,8 @@ without what it says of the entry point (`run_twice`). What is immutable and equ
 The rest a right answer may change, so the tests have the solution's (`leave_to_solutions`), with all that is made of it
 (`list_derived`). By such an object a solution could say what a test expects. Nobody can list all ways to read one: lists of harmless
 forms of tests were tried three times, and attackers found a hundred ways past each. So a test shows something only if it mentions
-none of these objects, and none does where a prompt makes classes or writes the entry point itself (`gives_objects`).
+none of these objects, and none does where a prompt makes classes or writes the entry point itself (`gives_objects`). And lest a
+text was misread, such a test has nothing of the solution but a function that calls it (`CompiledTests.restrict_names`).
 """
 
 from __future__ import annotations
@@ -262,10 +263,12 @@ def leave_to_solutions(
     return ((list_derived(sources | drawn, prompt) - sources) & values.keys() - imported) | theirs
 
 
-_DRAWING = frozenset(
+DRAWING = frozenset(("RandomState", "default_rng", "randint", "randn", "random", "secrets", "urandom", "uuid", "uuid4"))
+"""What gives numbers that nobody wrote."""
+_DIFFERING = DRAWING | frozenset(
     [
-        "SystemRandom", "default_rng", "getpid", "id", "mkdtemp", "mktemp", "monotonic", "now", "perf_counter", "process_time", "random",
-        "secrets", "tempfile", "time", "time_ns", "today", "urandom", "uuid", "uuid1", "uuid4",
+        "SystemRandom", "getpid", "id", "mkdtemp", "mktemp", "monotonic", "now", "perf_counter", "process_time", "tempfile", "time", "time_ns",
+        "today", "uuid1",
     ]
 )  # fmt: skip
 """What gives something else each time, if not every time."""
@@ -273,10 +276,10 @@ _DRAWING = frozenset(
 
 def list_drawing(statements: Iterable[ast.AST]) -> set[str]:
     """Return the names by which code has what gives something else each time: by chance it gives the same twice."""
-    names = set(_DRAWING)
+    names = set(_DIFFERING)
     for node in (node for node in walk_all(statements) if isinstance(node, ast.Import | ast.ImportFrom)):
         for alias in node.names:
-            if not _DRAWING.isdisjoint(f"{getattr(node, 'module', '')}.{alias.name}".split(".")):
+            if not _DIFFERING.isdisjoint(f"{getattr(node, 'module', '')}.{alias.name}".split(".")):
                 names.add((alias.asname or alias.name).partition(".")[0])
     return names
 

@@ -491,7 +491,7 @@ class Hall:
             name not in pins and (name in (entry, *aliases) or names.acts(value)) for name, value in by_name.items()
         )
         objects.update({name: names.lent(names.find_named(pin)) for name, pin in pins.items() if name in objects})
-        objects = task.close(objects, self._text)
+        objects = task.restrict_names(objects, self._text)
         space = self.namespace
         space.update(objects)
         space.update(
@@ -499,7 +499,7 @@ class Hall:
         )
         # last, and from this side: whatever else may be in doubt, by these a test does what it says
         space.update({"__name__": "solution", "__builtins__": {**vars(builtins), "__import__": self._import}})
-        if not task.is_closed:
+        if not task.has_answers_only:
             space["candidate_solution"] = self._text
         for alias in aliases:
             if entry in objects:

@@ -18,6 +18,7 @@ from .expressions import DEFINITION, list_bound, list_names, parse, walk_all
 from .lending import Lending
 from .programs import BrokenTest, compile_test, portable, repeated_parts
 from .prompts import (
+    DRAWING,
     close_over,
     collect_words,
     gives_objects,
@@ -177,20 +178,20 @@ class CompiledTests:
         left_out += list_heads(tree, self.name) if tree else []
         words = collect_words(parts)
         self.tests_class = any(isinstance(node, ast.ClassDef) and node.name == self.name for node in others)
-        is_rich = (
+        is_open = (
             has_code(prompt, self.name)
             if with_entry is None
             else bool(left_out) or gives_objects(with_entry, self.name)
         )
-        is_rich |= any(isinstance(node, DEFINITION) and self.name in list_names(node) for node in statements)
-        if tree and not is_rich and all(is_idle(node, used | vars(builtins).keys()) for node in statements):
+        is_open |= any(isinstance(node, DEFINITION) and self.name in list_names(node) for node in statements)
+        if tree and not is_open and all(is_idle(node, used | vars(builtins).keys()) for node in statements):
             self.open = self._list_open(by_test, words, set().union(*map(list_bound, statements)), set())
             if not any(self.open):
                 return
         code, values = run_twice(statements) if tree else (None, {})
         values.pop(self.name, None)
         if code is None or tree is None:  # prose makes nothing; of code that cannot run nobody says what it makes
-            is_unknown = is_rich or tree is not None
+            is_unknown = is_open or tree is not None
             self.open = [True] * len(self.tests) if is_unknown else self._list_open(by_test, words, set(), set())
             return
         if may_execute(walk_all(statements)):
@@ -210,7 +211,7 @@ class CompiledTests:
         self.asks = sorted({*self.asks, *set[str]().union(*self.readers).intersection(self.replaceable)})
         # a copy of a function that reads what is the solution's gives what that makes of it
         self.open = self._list_open(by_test, words, set(values), close_over(changing, list_readers(values)))
-        if is_rich:
+        if is_open:
             self.open = [True] * len(self.tests)
         self.before = [make_clearing(self.given), code]
         # what the prompt brings along is not the solution's
@@ -231,9 +232,9 @@ class CompiledTests:
             name for node in imports for name in (getattr(node, "module", ""), *(part.name for part in node.names))
         }
         bound, reads_more = of_prompt | self._entry | vars(builtins).keys(), False
-        for test in self.tests:
+        for test, trees in zip(self.tests, by_test, strict=True):
             reads_more |= bool(_list_free(_read_code(test)) - bound)
-            bound |= expressions.list_certain(_read_code(test))
+            bound |= expressions.list_certain([part for tree in trees for part in tree.body])
         if (
             reads_more
             or "solution" in modules
@@ -291,19 +292,20 @@ class CompiledTests:
 
     def list_taken_from(self, code: str) -> set[str]:
         """Return the names of the prompt under which the tests have this solution's objects."""
-        return self.list_replaced(code).union(() if self.is_closed else self.of_solution)
+        return self.list_replaced(code).union(() if self.has_answers_only else self.of_solution)
 
     @property
-    def is_closed(self) -> bool:
+    def has_answers_only(self) -> bool:
         """Whether the tests have nothing of a solution but what they test, called: all else is the prompt's or their own."""
         return bool(self._prompt) and self.kind != "text" and not any(self.open)
 
-    def close(self, objects: dict[str, Any], code: str) -> dict[str, Any]:
-        """Return what the tests have of a solution: of closed ones a name that was taken for another's is not there.
+    def restrict_names(self, objects: dict[str, Any], code: str) -> dict[str, Any]:
+        """Return what the tests have of a solution, by name.
 
-        What is tested can be called, and no more: an attribute could say what a test expects.
+        Those that need its answers alone get no other name, even if they mention one that was taken for their own. They can
+        call what is tested, and no more: an attribute could say what a test expects.
         """
-        if not self.is_closed:
+        if not self.has_answers_only:
             return objects
         allowed = self.list_taken_from(code) | {self.name}
         shown = {name: value for name, value in objects.items() if name in allowed}
@@ -456,8 +458,6 @@ def make_caller(function: Any, name: str) -> Any:
     return call
 
 
-_DRAWN = frozenset(("random", "secrets", "uuid", "uuid4", "urandom", "default_rng", "RandomState", "randint", "randn"))
-"""What gives numbers that nobody wrote into a test."""
 _CODE = ("setup", "program", "assertion")
 """Parts of a test that are Python, as they run."""
 _CLAIMS = ("assertion", "inspection", "pattern")
@@ -480,5 +480,5 @@ def _draws(node: ast.AST) -> bool:
     """Whether a part of a test speaks of what, beside a solution, gives the solution's numbers."""
     if isinstance(node, ast.Import | ast.ImportFrom):
         names = (getattr(node, "module", "") or "", *(alias.name for alias in node.names))
-        return any(part in _DRAWN for name in names for part in name.split("."))
-    return getattr(node, "attr", None) in _DRAWN or (isinstance(node, ast.Name) and node.id in _DRAWN)
+        return any(part in DRAWING for name in names for part in name.split("."))
+    return getattr(node, "attr", None) in DRAWING or (isinstance(node, ast.Name) and node.id in DRAWING)
