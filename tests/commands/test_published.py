@@ -12,6 +12,8 @@ FENCED = {("gpt-3.5-turbo-0613", "Mbpp/231"), ("gpt-3.5-turbo-0613", "Mbpp/437")
 """Right answers with a closing fence behind them, which the original ran along as if it were code."""
 RANDOM_TASKS = {"codeeval-9", "codeeval-3"}
 """Their tests draw random numbers; the original's own runs differ on them."""
+TIMED_TASKS = {"codeeval-26"}
+"""Their tests measure a pause of two seconds, and fail on a machine that is too busy to wake a process within .2 s of its end."""
 MEASURED = {
     "codellama7b_candidates": 32.70,
     "mistral7b_candidates": 19.17,
@@ -55,7 +57,7 @@ def test_phi_2_gets_its_published_result_on_every_task(codeeval, shared_data):
         if not same or is_error != ("error" in wanted):
             differing[row["task_id"]] = (wanted, row["error_type"], failed)
 
-    assert set(differing) <= RANDOM_TASKS, differing
+    assert set(differing) <= RANDOM_TASKS | TIMED_TASKS, differing
 
 
 def test_phi_2_makes_the_published_errors(codeeval, shared_data):
@@ -78,7 +80,8 @@ def test_humaneval_samples_get_the_measured_pass_at_1(shared_data, tmp_path, par
     folder = shared_data / "humaneval"
     measured = json.loads((folder / "published.json").read_text())["models"]
     chosen = sorted((folder / "samples").iterdir())[::3]  # all of them by `python -m bench.agreement`
-    files = part.of(chosen, 7, key=lambda path: path.name)
+    few = [path for path in chosen if part.is_whole or "_n20" not in path.name]  # 2,800 answers, many of them endless loops
+    files = part.of(few, 6, key=lambda path: path.name)
 
     run = mark(tmp_path, folder / "HumanEval.jsonl.gz", files)
 

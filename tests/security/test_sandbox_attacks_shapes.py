@@ -17,7 +17,7 @@ from markbook.sandbox.worker import Worker
 from markbook.types import Isolation, Limits
 
 LEVELS = [Isolation.A, Isolation.B]
-SHARE = 400
+SHARE = 700
 """`make test` runs of every program one in so many of its cases: a level, a shape, with its right answer or without."""
 
 CONTROLS = 2

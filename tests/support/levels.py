@@ -176,7 +176,7 @@ PARTS = {
 
 
 EXPENSIVE = frozenset((Path(__file__).with_name("expensive.txt")).read_text(encoding="utf-8").split())
-"""Tests whose cases take a tenth of a second of CPU or more, as `make test-times` measures them: of their cases one in five is run."""
+"""Tests whose cases take a tenth of a second of CPU or more, as `make test-times` measures them: of their cases one in eight is run."""
 LAWS = {"test_metrics_laws": ("name", 9)}
 """By the name of a file: of every test that has this parameter one case in so many."""
 RARE = frozenset(
@@ -211,7 +211,7 @@ def group_of(item):
     if params and parameter in params:
         return f"{item.path.stem} {item.originalname}", share, "", item.nodeid
     if params and item.originalname in EXPENSIVE:
-        return item.originalname, 5, "", item.nodeid
+        return item.originalname, 8, "", item.nodeid
     return None
 
 
