@@ -1,6 +1,7 @@
 """`markbook score` and `markbook list`."""
 
 import json
+import tracemalloc
 
 import pytest
 from click.testing import CliRunner
@@ -351,6 +352,22 @@ def test_a_tally_keeps_numbers_and_says_what_the_measurements_say():
             tally.add(measured[start : start + 9])
 
         assert tally.summary(seed=3) == summarise(name, measured, seed=3)
+
+
+@pytest.mark.parametrize(("name", "most"), [("corpus_bleu", 180), ("corpus_chrf", 250), ("corpus_ter", 130)])
+def test_the_number_of_many_rows_takes_little_more_memory_than_their_counts(name, most):
+    measured = measure(name, *[[f"the {n} of {n % 3} houses is {name[: n % 9]}" for n in range(100)]] * 2)
+    tally = MeasurementTally(create("metrics", name))
+    for _ in range(200):
+        tally.add(measured)
+
+    tracemalloc.start()
+    summary = tally.summary()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert summary.n == 20_000
+    assert peak / summary.n < most  # bytes a row
 
 
 def test_a_cassette_that_cannot_be_there_is_no_failure_of_the_metric(capsys, monkeypatch, tmp_path):

@@ -80,7 +80,8 @@ def test_humaneval_samples_get_the_measured_pass_at_1(shared_data, tmp_path, par
     folder = shared_data / "humaneval"
     measured = json.loads((folder / "published.json").read_text())["models"]
     chosen = sorted((folder / "samples").iterdir())[::3]  # all of them by `python -m bench.agreement`
-    few = [path for path in chosen if part.is_whole or "_n20" not in path.name]  # 2,800 answers, many of them endless loops
+    # that one has 2,800 answers, many of them endless loops
+    few = [path for path in chosen if part.is_whole or "_n20" not in path.name]
     files = part.of(few, 6, key=lambda path: path.name)
 
     run = mark(tmp_path, folder / "HumanEval.jsonl.gz", files)

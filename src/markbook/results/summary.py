@@ -231,7 +231,8 @@ def _bounds(
 # One number over many measurements of one metric: `markbook.summarise`.
 
 _RESAMPLES = 1000
-_INT = 1 << 31
+_WIDER = {"h": (1 << 15, "i"), "i": (1 << 31, "d")}
+"""By the type of an array: what its whole numbers are below, and the type of one that holds more."""
 
 
 def summarise(
@@ -388,7 +389,7 @@ class _CountedMeasurements(Sequence[Measurement]):
         self._metric = metric
         self._shape: tuple[tuple[str, int], ...] | None = None
         self._values = array("d")
-        self._numbers: array[Any] = array("i")
+        self._numbers: array[Any] = array("h")
         self._others: list[Measurement] = []
         """All of them, once one has other stats than the first."""
 
@@ -403,9 +404,12 @@ class _CountedMeasurements(Sequence[Measurement]):
         fits = self._shape in (None, shape) and all(
             type(x) is float or (type(x) is int and abs(x) <= 1 << 53) for x in numbers
         )
-        if fits and self._numbers.typecode == "i" and not all(type(x) is int and -_INT <= x < _INT for x in numbers):
-            # Counts need 4 bytes each until the first number that is not a small whole one.
-            self._numbers = array("d", self._numbers)
+        # Counts need 2 bytes each until the first number that is too large for that, or not whole.
+        while fits and self._numbers.typecode in _WIDER:
+            bound, wider = _WIDER[self._numbers.typecode]
+            if all(type(x) is int and -bound <= x < bound for x in numbers):
+                break
+            self._numbers = array(wider, self._numbers)
         if self._others or not fits:
             # `list(self)` makes measurements of all that lies in the arrays; from here on the list is what counts.
             self._others = self._others or list(self)

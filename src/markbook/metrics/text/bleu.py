@@ -13,6 +13,7 @@ import numpy.typing as npt
 from markbook.errors import ConfigError
 from markbook.metrics import Score, UnitMetric, clamp, missing_undefined
 from markbook.metrics.overlaps import Block, measure_blocks, overlaps
+from markbook.metrics.text.chrf_ter import sum_draws
 from markbook.metrics.text.tokenizers import NAMES, cutter, version, vocabulary
 from markbook.plugins import same_options
 from markbook.types import Item, Measurement
@@ -172,12 +173,7 @@ class CorpusBleu(Bleu):
 
     def resample(self, measurements: Sequence[Measurement], draws: Iterable[Iterable[int]]) -> list[float]:
         """Return the summary of each resampling; the measurements are read once."""
-        rows = _rows(measurements)
-        # How often each row is drawn, times its counts: the drawn rows themselves would take as much again as all.
-        often = (np.bincount(np.asarray(draw), minlength=len(rows)) for draw in draws)
-        starts = range(0, len(rows), _CHUNK)  # a product of both whole would first copy the rows as larger numbers
-        sums = (sum(times[at : at + _CHUNK] @ rows[at : at + _CHUNK] for at in starts) for times in often)
-        values = (self._of_sums(np.asarray(row).tolist()) for row in sums)
+        values = map(self._of_sums, sum_draws(_rows(measurements), draws))
         return [value for value in values if value is not None]
 
     def _of_sums(self, sums: list[int]) -> float | None:
@@ -185,19 +181,11 @@ class CorpusBleu(Bleu):
         return _value(self.options, counts, totals, sums[-2], sums[-1], effective=self.options.effective_order)
 
 
-_CHUNK = 1 << 16
-
-
 def _rows(measurements: Sequence[Measurement]) -> npt.NDArray[np.int32]:
     """Return counts, totals, sys_len and ref_len of each measurement that has them (a missing one may)."""
-    rows = np.empty((len(measurements), 2 * ORDER + 2), dtype=np.int32)
-    count = 0
-    for measurement in measurements:
-        if "counts" in measurement.stats:
-            stats = cast("dict[str, Any]", measurement.stats)
-            rows[count] = [*stats["counts"], *stats["totals"], stats["sys_len"], stats["ref_len"]]
-            count += 1
-    return rows[:count]
+    stats = (cast("dict[str, Any]", measurement.stats) for measurement in measurements)
+    rows = ([*row["counts"], *row["totals"], row["sys_len"], row["ref_len"]] for row in stats if "counts" in row)
+    return np.fromiter(rows, np.dtype((np.int32, 2 * ORDER + 2)))
 
 
 def _value(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import functools
-import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +17,8 @@ from markbook.errors import ConfigError
 from markbook.metrics import Score, drop_missing_references, measure_each
 from markbook.plugins import need
 from markbook.types import Direction, Item, Measurement, Metric, Missing, MissingKind
+
+Counts = npt.NDArray[np.number[Any]]
 
 SUMS = "sums"
 """Where a measurement keeps its counts."""
@@ -32,6 +33,8 @@ class Summed(Metric):
     count: Callable[[str, tuple[str, ...]], list[float] | Missing]
     """From a candidate and its references to counts, or to the reason why there are none."""
     value: Callable[[Sequence[float]], float]
+    row: np.dtype[Any]
+    """The type of one text's counts as a row of an array; a text that is missing has none."""
     averages: bool = True
     """Whether the number over many texts is their mean; else it is made of their added counts."""
     version: int = 1
@@ -50,26 +53,37 @@ class Summed(Metric):
 
     def summarise(self, measurements: Sequence[Measurement]) -> float | None:
         """Return the number over the texts, None if there is nothing."""
-        rows = _rows(measurements)
-        return self._compute(rows, range(len(rows))) if len(rows) else None
+        if self.averages:
+            return Metric.summarise(self, measurements)
+        rows = self._list_counts(measurements)
+        return self.value(rows.sum(axis=0).tolist()) if len(rows) else None
 
     def resample(self, measurements: Sequence[Measurement], draws: Iterable[Iterable[int]]) -> list[float]:
         """Return the summary of each resampling; the measurements are read once."""
-        rows = _rows(measurements)
-        return [self._compute(rows, draw) for draw in draws] if len(rows) else []
-
-    def _compute(self, rows: npt.NDArray[np.float64], draw: Iterable[int]) -> float:
-        drawn = rows[np.asarray(draw)]
         if self.averages:
-            return math.fsum(map(self.value, drawn.tolist())) / len(drawn)
-        return self.value(drawn.sum(axis=0).tolist())
+            return Metric.resample(self, measurements, draws)
+        return [self.value(sums) for sums in sum_draws(self._list_counts(measurements), draws)]
+
+    def _list_counts(self, measurements: Sequence[Measurement]) -> Counts:
+        rows = (measurement.stats[SUMS] for measurement in measurements if SUMS in measurement.stats)
+        return np.fromiter(rows, self.row)  # a list of them all would take five times as much
 
 
-def _rows(measurements: Iterable[Measurement]) -> npt.NDArray[np.float64]:
-    # Shape (texts, counts); a text that is missing has no counts and no row.
-    return np.array(
-        [cast("list[float]", measurement.stats[SUMS]) for measurement in measurements if SUMS in measurement.stats]
-    )
+def sum_draws(rows: Counts, draws: Iterable[Iterable[int]]) -> Iterator[list[Any]]:
+    """Yield the column sums of each resampling of rows.
+
+    Args:
+        rows: counts of each text, shape (texts, counts).
+        draws: of each resampling the numbers of the rows that were drawn, as often as they were.
+    """
+    starts = range(0, len(rows), _CHUNK)  # a product of both whole would first copy the rows as larger numbers
+    for draw in draws if len(rows) else ():
+        # How often each row is drawn, times its counts: the drawn rows themselves would take as much again as all.
+        times = np.bincount(np.asarray(draw), minlength=len(rows))
+        yield np.asarray(sum(times[at : at + _CHUNK] @ rows[at : at + _CHUNK] for at in starts)).tolist()
+
+
+_CHUNK = 1 << 16
 
 
 # chrF: how many runs of characters two texts share, by sacrebleu's conventions.
@@ -110,6 +124,7 @@ def _make_metric(name: str, order: int, beta: float, *, lowercase: bool, average
         f"{name}|nc:{order}|nw:0|beta:{beta:g}|case:{case}|eff:yes|space:no|v1",
         partial(_counts, order=order, beta=beta, lowercase=lowercase),
         partial(_f_score, beta=beta),
+        np.dtype((np.int32, 3 * order)),
         averages,
     )
 
@@ -194,6 +209,7 @@ def _ter_make_metric(name: str, *options: bool, averages: bool) -> Summed:
         f"{name}|{words}|v1".replace("punct", "nopunct"),
         partial(_ter_counts, options=options),
         _rate,
+        np.dtype((np.float64, 2)),
         averages,
         range=(0.0, float("inf")),
         direction="lower",

@@ -185,19 +185,9 @@ def is_immutable(value: Any) -> bool:
 
 _IMMUTABLE = frozenset(
     (
-        bool,
-        bytes,
-        complex,
-        float,
-        int,
-        range,
-        str,
-        types.EllipsisType,
-        types.GenericAlias,
-        types.NoneType,
-        types.UnionType,
+        bool, bytes, complex, float, int, range, str, types.EllipsisType, types.GenericAlias, types.NoneType, types.UnionType,
     )
-)
+)  # fmt: skip
 _FROZEN_MODULES = frozenset(("datetime", "decimal", "fractions", "re", "typing", "uuid"))
 """Whose hashable objects are immutable."""
 _MOST_PARTS = 10_000
