@@ -122,7 +122,7 @@ def test_a_test_that_fails_ends_as_by_itself_and_changes_no_other(box, bad, resu
 
 def test_each_test_has_the_whole_limit(box):
     loop = "n = int(input())\nfor _ in range(7_000_000): pass\nprint(n)"
-    outcome = meet(box, loop, range(8), seconds=0.8)
+    outcome = meet(box, loop, range(16), seconds=0.8)
 
     assert {test.result for test in outcome.tests} == {"AC"}
     assert outcome.seconds > 0.8
