@@ -775,10 +775,10 @@ HOLES = {
         "f",
     ),
 }  # fmt: skip
-if sys.version_info >= (3, 14):  # annotations are not evaluated there unless somebody asks for them
-    HOLES = {name: hole for name, hole in HOLES.items() if "ann walrus" not in name}
-
 """A test, the right answer, the attack and what is called."""
+if sys.version_info >= (3, 14):  # annotations are not evaluated there unless somebody asks a class for them
+    HOLES = {name: hole for name, hole in HOLES.items() if "ann walrus" not in name and name != "ann dunder instance"}
+
 SEVERAL = {
     "two tests star": (
         ["from keyword import *\nassert f([1]) == [1]", "assert f(kwlist) == sorted(kwlist)"],
