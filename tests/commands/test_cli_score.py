@@ -1,6 +1,7 @@
 """`markbook score` and `markbook list`."""
 
 import json
+import random
 import tracemalloc
 
 import pytest
@@ -343,8 +344,25 @@ def test_rows_are_marked_in_batches_and_every_number_is_the_same(tmp_path, monke
     assert whole[0] == 0
 
 
+@pytest.mark.parametrize("name", ["corpus_bleu", "corpus_chrf", "corpus_ter", "ter"])
+def test_the_order_of_rows_changes_no_digit(tmp_path, name):
+    words = ["a", "cat", "sat", "on", "the", "green", "mat", "under", "an", "old", "tree"]
+    draw = random.Random(3)
+    texts = [[" ".join(draw.choices(words, k=draw.randint(3, 9))) for _ in range(4)] for _ in range(60)]
+    file, numbers = tmp_path / "rows.jsonl", set()
+    for _ in range(5):
+        draw.shuffle(texts)
+        rows = [{"candidate": candidate, "references": references} for candidate, *references in texts]
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        numbers.add(review_kit.markbook("score", name, file, "--json"))
+
+    assert len(numbers) == 1
+    assert numbers.pop()[0] == 0
+
+
 def test_a_tally_keeps_numbers_and_says_what_the_measurements_say():
     texts = [f"the {n} of {n % 3} houses" for n in range(40)], [f"the {n} of {n % 4} houses" for n in range(40)]
+    texts[0][20] = "so long a text has counts of more than two bytes " * 1000
     for name in ("corpus_bleu", "corpus_chrf", "corpus_ter", "edit_distance"):
         measured = measure(name, *texts)
         tally = MeasurementTally(create("metrics", name))

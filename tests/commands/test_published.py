@@ -13,7 +13,7 @@ FENCED = {("gpt-3.5-turbo-0613", "Mbpp/231"), ("gpt-3.5-turbo-0613", "Mbpp/437")
 RANDOM_TASKS = {"codeeval-9", "codeeval-3"}
 """Their tests draw random numbers; the original's own runs differ on them."""
 TIMED_TASKS = {"codeeval-26"}
-"""Their tests measure a pause of two seconds, and fail on a machine that is too busy to wake a process within .2 s of its end."""
+"""Their tests measure a pause of two seconds, so on a busy machine one try may fail that lasts more than 2.2."""
 MEASURED = {
     "codellama7b_candidates": 32.70,
     "mistral7b_candidates": 19.17,
@@ -44,20 +44,37 @@ def codeeval(request, shared_data, tmp_path_factory):
     return mark(tmp_path_factory.mktemp("codeeval"), folder / "benchmark", files)
 
 
-def test_phi_2_gets_its_published_result_on_every_task(codeeval, shared_data):
+def test_phi_2_gets_its_published_result_on_every_task(codeeval, shared_data, tmp_path):
     text = (shared_data / "codeeval-v1" / "published" / "phi-2" / "test_results.jsonl").read_text()
     published = {row["task_id"]: row for row in map(json.loads, text.splitlines())}
 
     differing = {}
-    for row in rows(codeeval, "phi2_candidates"):
-        wanted = published[row["task_id"]]
+    for marked in rows(codeeval, "phi2_candidates"):
+        wanted = published[marked["task_id"]]
+        is_late = marked["task_id"] in TIMED_TASKS and not marked["all_tests_passed"]
+        row = mark_alone(marked["task_id"], shared_data, tmp_path) if is_late else marked
         failed = [test["test_index"] for test in row["test_details"] if not test["passed"]]
         is_error = bool(row["error_message"])
         same = row["error_type"] == wanted["error"] if "error" in wanted else failed == sorted(set(wanted["failed"]))
         if not same or is_error != ("error" in wanted):
             differing[row["task_id"]] = (wanted, row["error_type"], failed)
 
-    assert set(differing) <= RANDOM_TASKS | TIMED_TASKS, differing
+    assert set(differing) <= RANDOM_TASKS, differing
+
+
+def mark_alone(task, shared_data, tmp_path):
+    """Mark Phi 2's answer to one problem by itself, up to three times until it passes; return the last row."""
+    folder = shared_data / "codeeval-v1"
+    with gzip.open(folder / "benchmark" / "codeeval_v1.jsonl.gz", "rt") as problems:
+        problem = [row for row in map(json.loads, problems) if row["task_id"] == task]
+    lines = (folder / "completions" / "phi2_candidates.jsonl").read_text().splitlines()
+    answer = [row for row in map(json.loads, lines) if row["task_id"] == task]
+    paths = write_rows(tmp_path / "problem.jsonl", problem), write_rows(tmp_path / "phi2.jsonl", answer)
+    for number in range(3):
+        (row,) = rows(mark(tmp_path / str(number), *paths), "phi2")
+        if row["all_tests_passed"]:
+            break
+    return row
 
 
 def test_phi_2_makes_the_published_errors(codeeval, shared_data):

@@ -19,6 +19,7 @@ from markbook.plugins import need
 from markbook.types import Direction, Item, Measurement, Metric, Missing, MissingKind
 
 Counts = npt.NDArray[np.number[Any]]
+_CHUNK = 1 << 16
 
 SUMS = "sums"
 """Where a measurement keeps its counts."""
@@ -33,8 +34,8 @@ class Summed(Metric):
     count: Callable[[str, tuple[str, ...]], list[float] | Missing]
     """From a candidate and its references to counts, or to the reason why there are none."""
     value: Callable[[Sequence[float]], float]
-    row: np.dtype[Any]
-    """The type of one text's counts as a row of an array; a text that is missing has none."""
+    row_type: np.dtype[Any]
+    """Of one text's counts as a row of an array; a text that is missing has none."""
     averages: bool = True
     """Whether the number over many texts is their mean; else it is made of their added counts."""
     version: int = 1
@@ -56,7 +57,7 @@ class Summed(Metric):
         if self.averages:
             return Metric.summarise(self, measurements)
         rows = self._list_counts(measurements)
-        return self.value(rows.sum(axis=0).tolist()) if len(rows) else None
+        return self.value(next(sum_draws(rows, [range(len(rows))]))) if len(rows) else None
 
     def resample(self, measurements: Sequence[Measurement], draws: Iterable[Iterable[int]]) -> list[float]:
         """Return the summary of each resampling; the measurements are read once."""
@@ -66,24 +67,22 @@ class Summed(Metric):
 
     def _list_counts(self, measurements: Sequence[Measurement]) -> Counts:
         rows = (measurement.stats[SUMS] for measurement in measurements if SUMS in measurement.stats)
-        return np.fromiter(rows, self.row)  # a list of them all would take five times as much
+        return np.fromiter(rows, self.row_type)  # a list of them all would take five times as much
 
 
 def sum_draws(rows: Counts, draws: Iterable[Iterable[int]]) -> Iterator[list[Any]]:
-    """Yield the column sums of each resampling of rows.
+    """Yield the sums of each draw of rows, shape (texts, counts): the same to the last digit in whatever order they lie.
 
-    Args:
-        rows: counts of each text, shape (texts, counts).
-        draws: of each resampling the numbers of the rows that were drawn, as often as they were.
+    `draws` holds for each the numbers of its rows.
     """
+    if rows.dtype.kind == "f" and len(rows):  # a sum of fractions depends on their order: here it is that of their size
+        rows, places = np.unique(rows, axis=0, return_inverse=True)
+        draws = (places.ravel()[np.asarray(draw)] for draw in draws)
     starts = range(0, len(rows), _CHUNK)  # a product of both whole would first copy the rows as larger numbers
     for draw in draws if len(rows) else ():
         # How often each row is drawn, times its counts: the drawn rows themselves would take as much again as all.
         times = np.bincount(np.asarray(draw), minlength=len(rows))
         yield np.asarray(sum(times[at : at + _CHUNK] @ rows[at : at + _CHUNK] for at in starts)).tolist()
-
-
-_CHUNK = 1 << 16
 
 
 # chrF: how many runs of characters two texts share, by sacrebleu's conventions.
